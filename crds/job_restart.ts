@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { atomicList, int32, int64 } from "./schema_marks.ts";
 import { CONDITION_REASON } from "./name_syntax.ts";
+import { plainText } from "./wire/plain_text.ts";
 
 /** Limits of restarts. */
 export const RESTART_LIMITS = {
@@ -23,12 +24,18 @@ const step = () => int64().min(0);
 /** The schema of a checkpoint that a job's pods reported. */
 export const jobCheckpointSchema = z.looseObject({
   step: step().meta({ description: "The last step whose work it holds." }),
-  location: z.string().max(RESTART_LIMITS.locationLength).optional().meta({
+  location: plainText(RESTART_LIMITS.locationLength).optional().meta({
     description: "Where it is, in the words of the program. Milepost never opens it.",
   }),
   time: time().meta({ description: "When it was saved." }),
 });
 export type JobCheckpoint = z.infer<typeof jobCheckpointSchema>;
+
+/** Whether two reports are of the same checkpoint. */
+export const isSameCheckpoint = (
+  a: JobCheckpoint | undefined,
+  b: JobCheckpoint | undefined,
+): boolean => a?.step === b?.step && a?.location === b?.location;
 
 /** What restarts by policy are counted against: stored with each, so that another owner counts on. */
 const budgetSchema = z.looseObject({
@@ -75,3 +82,9 @@ export function restartText({ count, reason, message, user }: JobRestart): strin
   const by = user === undefined || message.endsWith(user) ? "" : ` (asked for by ${user})`;
   return `restart ${count}: ${reason}: ${message}${by}`;
 }
+
+/** What pods are told of a restart: not who asked for it, nor what it is counted against. */
+export const toldRestartSchema = z.object(
+  jobRestartSchema.omit({ user: true, pods: true, budget: true }).shape,
+);
+export type ToldRestart = z.infer<typeof toldRestartSchema>;

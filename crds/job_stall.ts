@@ -1,5 +1,6 @@
 /** Stall of a job: since when it makes no progress, in `status.stalled`, and its pace, in `status.pace`, of a job of any kind (docs/decisions/0081). */
 import { z } from "zod";
+import { jobCheckpointSchema } from "./job_restart.ts";
 import { HEARTBEAT_LIMITS } from "./wire/heartbeat.ts";
 import { atomicList, int32 } from "./schema_marks.ts";
 
@@ -44,6 +45,9 @@ export const jobStallSchema = z.looseObject({
   })).max(STALL_LIMITS.pods).optional().meta({
     description:
       "The pods that are silent, or whose step or place differs from that of the others. Absent: none stands out.",
+  }),
+  checkpoint: jobCheckpointSchema.optional().meta({
+    description: "The newest checkpoint that the job could go on from.",
   }),
   message: z.string().max(STALL_LIMITS.messageLength).meta({
     description: "All of it, for people.",

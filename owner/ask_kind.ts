@@ -12,9 +12,14 @@ export interface AskKind<Ask, Answer extends object> {
   readonly schemas: { readonly ask: z.ZodType<Ask>; readonly answer: z.ZodType<Answer> };
   /** Resolves with undefined if the term has no answer. */
   answer(
-    term: Pick<Term, "observations" | "curves" | "restarts" | "restore" | "changes"> & {
-      readonly stalls: Pick<Term["stalls"], "beat">;
-    },
+    term:
+      & Pick<
+        Term,
+        "observations" | "curves" | "restarts" | "restore" | "changes" | "resumptionOf"
+      >
+      & {
+        readonly stalls: Pick<Term["stalls"], "beat">;
+      },
     ask: Ask,
     signal: AbortSignal,
   ): Promise<Answer | undefined>;

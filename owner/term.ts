@@ -1,7 +1,8 @@
-/** Term of leadership: ledger, newest statuses, observations, curves, stalls and restarts, which are opened and closed together. */
+/** Term of leadership: ledger, newest statuses, observations, curves, checkpoints, stalls and restarts, which are opened and closed together. */
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../crds/job_kind.ts";
-import { progressOf } from "../crds/job_state.ts";
+import { toldRestartSchema } from "../crds/job_restart.ts";
+import { progressOf, restartOf } from "../crds/job_state.ts";
 import { LOG_ANNOTATIONS } from "../crds/early_stopping.ts";
 import type { WatchedPod } from "../crds/watched.ts";
 import type { Push } from "../crds/wire/push.ts";
@@ -17,7 +18,9 @@ import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
 import type { CurveStore } from "./curves/curve_store.ts";
 import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses } from "./ledger/held_statuses.ts";
+import { openTermCheckpoints } from "./checkpoints/term_checkpoints.ts";
 import type { KeepsProgress } from "./field_patch.ts";
+import { createFieldWriter } from "./field_writer.ts";
 import type { EventRecorder } from "../platform/kube/events.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter } from "./ledger/status_writer.ts";
@@ -29,7 +32,7 @@ import { createStallPolicies, type StallPoliciesOptions } from "./stalls/stall_p
 import { openTermStalls, type TermStallsOptions } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
-import type { Reading } from "./ledger/reading.ts";
+import type { Reading, Resumption } from "./ledger/reading.ts";
 import type { CurvesNews } from "../crds/wire/shown_curves.ts";
 import { createWaitingPolls } from "./waiting_polls.ts";
 
@@ -104,16 +107,24 @@ function ledgerOf(
   });
 }
 
-function stallsOf(
+/** Opens what the owner makes of pushes beside progress: checkpoints, and stalls, which name them. */
+function noticesOf(
   { client, leadership, keepsProgress = () => true, ...options }: TermOptions,
   store: CurveStore,
   restart: RestartStore["store"],
 ) {
   const deadlineMs = leadership.deadlineMs(WRITE_MS);
-  return openTermStalls({
+  const [parts, leading] = [{ client, keepsProgress, deadlineMs }, () => leadership.leading];
+  const checkpoints = openTermCheckpoints({
     ...options,
-    writer: createStallWriter({ client, keepsProgress, deadlineMs }),
-    leading: () => leadership.leading,
+    writer: createFieldWriter(parts),
+    leading,
+  });
+  const stalls = openTermStalls({
+    ...options,
+    writer: createStallWriter(parts),
+    leading,
+    checkpointOf: checkpoints.newestOf,
     policies: createStallPolicies(options),
     acting: { restart, end: createStallEnd({ ...options, client, deadlineMs }) },
     onQuiet({ uid }, mark) {
@@ -121,6 +132,7 @@ function stallsOf(
       if (mark !== undefined) store.mark(uid, mark);
     },
   });
+  return { checkpoints, stalls };
 }
 
 /** One term. */
@@ -154,7 +166,11 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   });
   const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
-  const stalls = stallsOf(options, store, (...asked) => restarts.store(...asked));
+  const { checkpoints, stalls } = noticesOf(
+    options,
+    store,
+    (...asked) => restarts.store(...asked),
+  );
   const restarts: RestartStore = createRestartStore({
     ...options,
     keepsProgress: options.keepsProgress ?? (() => true),
@@ -215,6 +231,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   function settled(push: Push, answer: PushAnswer): PushAnswer {
     if (!answer.ok) stalls.refused(push.job);
     else {
+      checkpoints.reported(push);
       stalls.reported(push);
       curves.record(push, answer.isUnrecorded);
     }
@@ -256,6 +273,12 @@ export function openTerm(options: TermOptions, onPush: () => void) {
     curves: store,
     stalls,
     restarts,
+    /** From where a job would go on, and its last restart. */
+    resumptionOf(ref: JobRef): Resumption {
+      const job = jobNow(jobs, ref);
+      const restart = toldRestartSchema.optional().parse(job && restartOf(job));
+      return { checkpoint: checkpoints.newestOf(ref), restart };
+    },
     /** Reads the logs of jobs whose curves are not whole. */
     restore: curves.restore,
     changes,
@@ -284,6 +307,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
           observations?.run(signal),
           curves.run(signal),
           stalls.run(signal),
+          checkpoints.run(signal, flushMs),
         ]);
       } finally {
         stops.forEach((stop) => stop?.());

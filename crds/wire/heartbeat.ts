@@ -1,5 +1,6 @@
 /** Heartbeat: where the processes of a pod are, as the pod says it every few seconds beside its pushes (docs/decisions/0081). */
 import { z } from "zod";
+import { plainText } from "./plain_text.ts";
 
 /** Bounds of a heartbeat. */
 export const HEARTBEAT_LIMITS = {
@@ -19,9 +20,7 @@ const rankSchema = z.tuple([
   whole(),
   whole(),
   z.number({ error: "must be a number of seconds" }).min(0, { error: "must not be negative" }),
-  z.string().max(HEARTBEAT_LIMITS.placeLength, {
-    error: `must have at most ${HEARTBEAT_LIMITS.placeLength} characters`,
-  }).regex(/^\P{C}*$/u, { error: "must not have control characters" }).optional(),
+  plainText(HEARTBEAT_LIMITS.placeLength).optional(),
 ], { error: "must be a list of rank, step, seconds since that step, and perhaps a place" });
 
 /** The schema. */

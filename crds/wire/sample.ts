@@ -1,8 +1,10 @@
 /** Sample: what a trainer reports of one moment, as it is read from the wire. */
 import { z } from "zod";
+import { RESTART_LIMITS } from "../job_restart.ts";
 import { type Phase, PHASES } from "../job_stall.ts";
 import { DNS_LABEL_MAX, PUSH_LIMITS } from "../names.ts";
 import type { TrainerStatus } from "../trainjob.ts";
+import { plainText } from "./plain_text.ts";
 
 const INT32_MAX = 2_147_483_647;
 
@@ -12,17 +14,19 @@ export type Sample = TrainerStatus & {
   readonly step?: number;
   /** What the program does. */
   readonly phase?: Phase;
+  /** The newest checkpoint: the last step whose work it holds, and where it is. */
+  readonly checkpoint?: { readonly step: number; readonly location?: string };
   /** Metrics of which the pod pushed the newest value before: shown with the others, and not recorded again. */
   readonly unchanged?: TrainerStatus["metrics"];
 };
 
 /** Fields that the status of a job does not show. */
-const OWN_FIELDS = ["step", "phase", "unchanged"] as const;
+const OWN_FIELDS = ["step", "phase", "checkpoint", "unchanged"] as const;
 
 /** Returns the part of a sample that the status of a job shows. */
 export function shownStatus(sample: Sample): TrainerStatus {
   if (OWN_FIELDS.every((field) => sample[field] === undefined)) return sample;
-  const { step: _step, phase: _phase, unchanged = [], ...shown } = sample;
+  const { step: _step, phase: _phase, checkpoint: _checkpoint, unchanged = [], ...shown } = sample;
   if (unchanged.length === 0) return shown;
   return {
     ...shown,
@@ -73,6 +77,11 @@ function isTime(value: string): boolean {
   return year >= 0 && year <= 9999;
 }
 
+const checkpoint = z.object({
+  step: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  location: plainText(RESTART_LIMITS.locationLength).nullish(),
+}, { error: "must be an object with step, and perhaps location" });
+
 /** A sample, as it is read from the wire. */
 export const sampleSchema = z.object({
   progressPercentage: wholeNumber(0, 100).nullish(),
@@ -81,16 +90,20 @@ export const sampleSchema = z.object({
   unchanged: metrics.nullish(),
   step: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
   phase: z.enum(PHASES, { error: `must be one of ${PHASES.join(", ")}` }).nullish(),
+  checkpoint: checkpoint.nullish(),
   lastUpdatedTime: time,
 }, { error: "must be an object" });
 
 /** Name of the container that pushes. */
 export const containerSchema = text(DNS_LABEL_MAX).nullish();
 
+const checkpointOf = ({ step, location }: z.infer<typeof checkpoint>) =>
+  location ? { step, location } : { step };
+
 /** Returns a sample without null fields. */
 export function sampleOf(status: z.infer<typeof sampleSchema>): Sample {
   const { progressPercentage, estimatedRemainingSeconds, lastUpdatedTime } = status;
-  const { metrics, unchanged, step, phase } = status;
+  const { metrics, unchanged, step, phase, checkpoint } = status;
   return {
     ...(typeof progressPercentage === "number" && { progressPercentage }),
     ...(typeof estimatedRemainingSeconds === "number" && { estimatedRemainingSeconds }),
@@ -98,6 +111,7 @@ export function sampleOf(status: z.infer<typeof sampleSchema>): Sample {
     ...(unchanged && { unchanged }),
     ...(typeof step === "number" && { step }),
     ...(phase && { phase }),
+    ...(checkpoint && { checkpoint: checkpointOf(checkpoint) }),
     lastUpdatedTime,
   };
 }

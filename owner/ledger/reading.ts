@@ -1,6 +1,8 @@
 /** Readings of a job's status, and which of two is newer. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobCheckpoint, ToldRestart } from "../../crds/job_restart.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
+import { compact } from "../../platform/base/json.ts";
 import type { JobVersion } from "../owner_poll.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 
@@ -19,8 +21,16 @@ export interface Reading extends JobVersion {
   readonly status?: JobStatus | undefined;
 }
 
+/** From where a job goes on when its pods start again, and its last restart. */
+export interface Resumption {
+  readonly checkpoint?: JobCheckpoint | undefined;
+  readonly restart?: ToldRestart | undefined;
+}
+
 /** The owner's answer to a reader. */
-export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | undefined } | Refused;
+export type ReadAnswer =
+  | { readonly ok: true; readonly status?: JobStatus | undefined } & Resumption
+  | Refused;
 
 /** Reads a job's newest status from its owner, on any replica. `signal` aborts when the answer is no longer awaited. */
 export type ReadStatus = (
@@ -28,9 +38,12 @@ export type ReadStatus = (
   signal: AbortSignal,
 ) => ReadAnswer | Promise<ReadAnswer>;
 
-/** A status as clients see it. */
-export function statusView({ trainerStatus, receivedTime, pod }: JobStatus) {
-  return { trainerStatus, receivedTime, ...(pod === undefined ? {} : { pod }) };
+/** A status as clients see it, with what their pods go on from. */
+export function statusView(
+  { trainerStatus, receivedTime, pod }: Partial<JobStatus>,
+  { checkpoint, restart }: Resumption = {},
+) {
+  return compact({ trainerStatus, receivedTime, pod, checkpoint, restart });
 }
 
 /** Milliseconds since the epoch, 0 for what is no time. */

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jobCheckpointSchema, toldRestartSchema } from "../../crds/job_restart.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
 import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { nameSchema, refusedSchema } from "../../crds/wire/message_fields.ts";
@@ -16,7 +17,12 @@ export const jobStatusSchema = z.object({
 });
 
 const answerSchema = z.union([
-  z.object({ ok: z.literal(true), status: jobStatusSchema.optional() }),
+  z.object({
+    ok: z.literal(true),
+    status: jobStatusSchema.optional(),
+    checkpoint: jobCheckpointSchema.optional(),
+    restart: toldRestartSchema.optional(),
+  }),
   refusedSchema,
 ]);
 
@@ -26,9 +32,9 @@ export function statusAsks(kinds: JobKinds): AskKind<JobRef, ReadAnswer> {
     name: "status",
     write: jobMessage,
     schemas: { ask: jobMessageSchema(kinds), answer: answerSchema },
-    async answer({ changes }, job, signal) {
+    async answer({ changes, resumptionOf }, job, signal) {
       const [reading] = await changes.status([{ job }], 0, signal) ?? [];
-      return { ok: true, status: reading?.status };
+      return { ok: true, status: reading?.status, ...resumptionOf(job) };
     },
   };
 }

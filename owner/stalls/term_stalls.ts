@@ -1,6 +1,7 @@
 /** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { endOf, paceOf, progressOf, shouldProgress, timeSpentOf } from "../../crds/job_state.ts";
+import type { JobCheckpoint } from "../../crds/job_restart.ts";
 import type { JobPace } from "../../crds/job_stall.ts";
 import type { Spending } from "../../crds/job_time_spent.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
@@ -21,11 +22,11 @@ import { stallsTogether } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
 import { beginDone, beginRun, excused } from "../../trials/stalls/silence_watch.ts";
 import { type Moment, openTimeSpent } from "../../trials/stalls/time_spent.ts";
+import { createFieldWrites } from "../field_writes.ts";
 import { createSilenceStorm } from "./silence_storm.ts";
 import { createStallActor, type StallActorOptions } from "./stall_actor.ts";
 import type { StallPolicies } from "./stall_policies.ts";
 import type { StallWriter } from "./stall_writer.ts";
-import { createUnwrittenStalls } from "./unwritten_stalls.ts";
 import { WatchedRun } from "./watched_run.ts";
 
 /** Jobs that are watched; those that were silent longest are forgotten. */
@@ -48,6 +49,8 @@ export interface TermStallsOptions {
   readonly clock: Clock;
   readonly leading: () => boolean;
   readonly writer: StallWriter;
+  /** The newest checkpoint of a job. Absent: none is known. */
+  readonly checkpointOf?: (job: JobRef) => JobCheckpoint | undefined;
   readonly events?: Pick<EventRecorder, "record"> | undefined;
   /** Called when a job becomes quiet, with what is said of it, and when it is quiet no more. */
   readonly onQuiet?: ((job: JobRef, mark: CurveMark | undefined) => void) | undefined;
@@ -63,13 +66,22 @@ const isJudged = (run: WatchedRun) =>
 
 /** Opens the stalls of one term, which follow the caches from now on. */
 export function openTermStalls(options: TermStallsOptions) {
-  const { jobs, clock, leading, writer, events, policies, onQuiet, onSpent } = options;
+  const { jobs, clock, leading, writer, events, policies, checkpointOf, onQuiet, onSpent } =
+    options;
   const actor = createStallActor({ ...options.acting, clock, events });
   const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
-  const unwritten = createUnwrittenStalls({
+  /** When the pace of a job may be written, and the last one that was, by UID. */
+  const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
+  /** How often the pods of a stall of this term were named, and when they may be again. */
+  const named = createBoundedCache<{ times: number; dueMs: number; note?: string }>(MAX_JOBS);
+  /** When jobs were called stalled that have made no step since, on the wall clock, by UID. */
+  const toldMs = createBoundedCache<number>(MAX_JOBS);
+  /** Jobs that do not say what they shall; later those of which no more than their time is to be written. */
+  const writes = createFieldWrites<WatchedRun>({
+    what: "stalls of jobs",
     clock,
     leading,
-    isKnown: (run) => jobNow(jobs, run.job) !== undefined,
+    isWanted: (job) => jobNow(jobs, job) !== undefined,
     async write(run, signal) {
       const { job, timeSpent } = run;
       const object = jobNow(jobs, job);
@@ -80,12 +92,6 @@ export function openTermStalls(options: TermStallsOptions) {
       await writer.write(job, object, { stall, pace, timeSpent }, signal);
     },
   });
-  /** When the pace of a job may be written, and the last one that was, by UID. */
-  const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
-  /** How often the pods of a stall of this term were named, and when they may be again. */
-  const named = createBoundedCache<{ times: number; dueMs: number; note?: string }>(MAX_JOBS);
-  /** When jobs were called stalled that have made no step since, on the wall clock, by UID. */
-  const toldMs = createBoundedCache<number>(MAX_JOBS);
   let tickedMs = clock.monotonic();
   const storm = createSilenceStorm({ runs: () => runs.values(), isJudged });
 
@@ -127,7 +133,7 @@ export function openTermStalls(options: TermStallsOptions) {
   }
 
   function tell(run: WatchedRun, event: EventText): void {
-    unwritten.add(run);
+    writes.add(run);
     const object = jobNow(jobs, run.job);
     if (object !== undefined) events?.record(subjectOf(run.job.kind, object), event);
   }
@@ -135,7 +141,7 @@ export function openTermStalls(options: TermStallsOptions) {
   /** What the job's time went to is to be written. */
   function noteTime(run: WatchedRun): void {
     run.keepTime(moment(), PACE_MS);
-    unwritten.addLater(run);
+    writes.addLater(run);
   }
 
   function setQuiet(run: WatchedRun, isQuiet: boolean): void {
@@ -152,14 +158,14 @@ export function openTermStalls(options: TermStallsOptions) {
     if (run.stall === undefined) return;
     run.stall = run.note = undefined;
     noteTime(run);
-    if (message === undefined) unwritten.add(run);
+    if (message === undefined) writes.add(run);
     else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
   }
 
   const moment = (): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
 
   const stallNow = (run: WatchedRun, now: Moment, time?: string) => ({
-    ...run.stallAt(now, run.note),
+    ...run.stallAt(now, { note: run.note, checkpoint: checkpointOf?.(run.job) }),
     time,
   });
 
@@ -206,14 +212,14 @@ export function openTermStalls(options: TermStallsOptions) {
     known.times += 1;
     known.note = run.note;
     run.stall = next;
-    unwritten.add(run);
+    writes.add(run);
   }
 
   function forget(uid: string, isGone: boolean): void {
     // A stall that is over is taken away from a job that has ended meanwhile, too.
     const isOver = runs.get(uid)?.stall === undefined;
-    if (isGone || !isOver) unwritten.delete(uid);
-    if (isGone) unwritten.deleteLater(uid);
+    if (isGone) writes.drop(uid);
+    else if (!isOver) writes.defer(uid);
     for (const memory of [runs, paces, named, toldMs]) memory.delete(uid);
   }
 
@@ -231,7 +237,7 @@ export function openTermStalls(options: TermStallsOptions) {
     run.policy = policies.of(kind, object);
     run.isOpen = shouldProgress(kind, object) && run.policy.action !== "Ignore";
     // What was written may show late, or was written although no answer came.
-    if (!sameJson(writer.told(kind, object), run.stall)) unwritten.add(run);
+    if (!sameJson(writer.told(kind, object), run.stall)) writes.add(run);
     if (before === run.isOpen) return;
     run.begin(clock.monotonic());
     if (run.isOpen) return;
@@ -308,7 +314,7 @@ export function openTermStalls(options: TermStallsOptions) {
     if (pace === undefined || !isNewsOfPace(known.pace, pace)) return;
     known.dueMs = nowMs + PACE_MS;
     known.pace = pace;
-    unwritten.add(run);
+    writes.add(run);
   }
 
   return {
@@ -327,7 +333,7 @@ export function openTermStalls(options: TermStallsOptions) {
     stalled: () => [...runs.values()].filter(({ stall }) => stall !== undefined).length,
     /** Comes to verdicts, and writes them, until `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const writing = unwritten.run(signal);
+      const writing = writes.run(signal);
       try {
         tickedMs = clock.monotonic();
         while (!signal.aborted) {

@@ -9,7 +9,7 @@ import type { Beat, Push } from "../../crds/wire/push.ts";
 import type { StallPolicy } from "../../crds/stall_policy.ts";
 import type { StallFacts } from "../../trials/stalls/stall_action.ts";
 import { isWitness } from "../../trials/stalls/stall_verdict.ts";
-import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
+import { type BesideStall, stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
 import {
   beginRun,
@@ -140,8 +140,8 @@ export class WatchedRun {
     } satisfies Partial<StallFacts>;
   }
 
-  /** The stall of a job that is called stalled at that time. */
-  stallAt({ wallMs, monotonicMs }: Moment, note?: string): JobStall {
+  /** The stall of a job that is called stalled at that time, with what is known beside. */
+  stallAt({ wallMs, monotonicMs }: Moment, beside?: BesideStall): JobStall {
     const pods = [...this.#pods].map(([uid, { name, heard, ranks }]) => {
       const pod = this.#podNow(name, uid);
       return {
@@ -153,7 +153,7 @@ export class WatchedRun {
         silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
       };
     });
-    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs), note);
+    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs), beside);
   }
 
   /** Takes a push. Returns whether it is a sign of progress. */

@@ -24,14 +24,15 @@ function jobOf(exchange: Exchange): JobRef {
   return { ...required(exchange.job, "job"), uid: required(exchange.jobUid, "job's UID") };
 }
 
-/** Responds with the newest status; 404 if nothing was pushed yet. It is read within the deadline that a push has, too. */
+/** Responds with the newest status, and what the job goes on from; 404 if there is nothing yet. It is read within the deadline that a push has, too. */
 export function read(reading: ReadingParts, deadline: AcceptDeadline): StageRun {
   return async (exchange) => {
     const job = jobOf(exchange);
     const answer = await inTime(deadline, (signal) => reading.read(job, signal));
     if (!answer.ok) return notNow(answer);
-    if (answer.status === undefined) return refuse("no_status");
-    exchange.response = okResponse(statusView(answer.status));
+    const { status, checkpoint, restart } = answer;
+    if ((status ?? checkpoint ?? restart) === undefined) return refuse("no_status");
+    exchange.response = okResponse(statusView(status ?? {}, answer));
     return undefined;
   };
 }

@@ -1,4 +1,5 @@
 /** Words of a stall: since when the job makes no progress, what is usual, and which of its pods stand out. Pure. */
+import type { JobCheckpoint } from "../../crds/job_restart.ts";
 import { type JobStall, STALL_LIMITS } from "../../crds/job_stall.ts";
 import { cutText } from "../../platform/base/hostile_text.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
@@ -27,12 +28,18 @@ function lastStep({ last }: Watch, pods: readonly HeardPod[]): number | undefine
   return steps.length === 0 ? last?.step : Math.max(last?.step ?? 0, ...steps);
 }
 
+/** What a stall says beside: why nothing is done, and the newest checkpoint. */
+export interface BesideStall {
+  readonly note?: string | undefined;
+  readonly checkpoint?: JobCheckpoint | undefined;
+}
+
 /** Returns the stall of a job that is silent since `sinceMs`, on the wall clock; `note` says what is not done. */
 export function stallOfWatch(
   watch: Watch,
   pods: readonly HeardPod[],
   sinceMs: number,
-  note = "",
+  { note = "", checkpoint }: BesideStall = {},
 ): JobStall {
   const { pace, heardMs } = watch;
   const phase = phaseOf(watch);
@@ -47,12 +54,14 @@ export function stallOfWatch(
     usualText(pace?.intervalSeconds),
     suspects.words,
     isHeard ? "it still reports, and makes no step" : "",
+    checkpoint === undefined ? "" : `its newest checkpoint is of step ${checkpoint.step}`,
     note,
   ].filter(Boolean);
   return compact({
     since,
     intervalSeconds: pace?.intervalSeconds,
     pods: suspects.pods.length > 0 ? suspects.pods : undefined,
+    checkpoint,
     message: cutText(facts.join("; "), STALL_LIMITS.messageLength),
   });
 }

@@ -52,6 +52,46 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     field: "trainerStatus.step",
     says: /whole number/,
   },
+  "a checkpoint that is no object": {
+    body: status({ checkpoint: 1200 }),
+    field: "trainerStatus.checkpoint",
+    says: /must be an object with step/,
+  },
+  "a checkpoint without a step": {
+    body: status({ checkpoint: { location: "/a" } }),
+    field: "trainerStatus.checkpoint.step",
+    says: /whole number from 0/,
+  },
+  "a checkpoint of no number, as JSON has NaN": {
+    body: status({ checkpoint: { step: NaN } }),
+    field: "trainerStatus.checkpoint.step",
+    says: /whole number from 0/,
+  },
+  "a checkpoint of a negative step": {
+    body: status({ checkpoint: { step: -1 } }),
+    field: "trainerStatus.checkpoint.step",
+    says: /whole number from 0/,
+  },
+  "a location of 513 characters": {
+    body: status({ checkpoint: { step: 1, location: "x".repeat(513) } }),
+    field: "trainerStatus.checkpoint.location",
+    says: /at most 512 characters/,
+  },
+  "a location with a control character": {
+    body: status({ checkpoint: { step: 1, location: "/a\n/b" } }),
+    field: "trainerStatus.checkpoint.location",
+    says: /must not have control characters/,
+  },
+  "a location that turns what follows": {
+    body: status({ checkpoint: { step: 1, location: "/a\u202e/b" } }),
+    field: "trainerStatus.checkpoint.location",
+    says: /must not have control characters/,
+  },
+  "a location that is a number": {
+    body: status({ checkpoint: { step: 1, location: 7 } }),
+    field: "trainerStatus.checkpoint.location",
+    says: /string of at most 512/,
+  },
   "negative seconds": {
     body: status({ estimatedRemainingSeconds: -1 }),
     field: "trainerStatus.estimatedRemainingSeconds",
@@ -208,6 +248,14 @@ const TAKEN: Record<string, { body: unknown; want: unknown }> = {
   "nulls, which count as absent": {
     body: { ...status({ progressPercentage: null, metrics: null }), sequence: null },
     want: status({}),
+  },
+  "checkpoints, of which an empty location is none": {
+    body: status({ checkpoint: { step: 0, location: "" }, step: null }),
+    want: status({ checkpoint: { step: 0 } }),
+  },
+  "a location of 512 characters": {
+    body: status({ checkpoint: { step: 7, location: "x".repeat(512), more: 1 } }),
+    want: status({ checkpoint: { step: 7, location: "x".repeat(512) } }),
   },
   "the SDK's microseconds and offset": {
     body: status({ lastUpdatedTime: "2025-01-23T10:30:45.123456+00:00" }),

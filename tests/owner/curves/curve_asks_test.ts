@@ -31,7 +31,8 @@ Deno.test("an answer ends at about its most characters, and names the jobs that 
   const none = () => Promise.resolve(undefined);
   const changes = { status: none, observation: none, curves: none };
   const restore = () => undefined;
-  const others = { stalls: { beat() {} }, restarts: { store: () => Promise.reject() } };
+  const rest = { restarts: { store: () => Promise.reject() }, resumptionOf: () => ({}) };
+  const others = { stalls: { beat() {} }, ...rest };
   const term = { observations: undefined, curves: store, ...others, restore, changes };
   const sizes: number[] = [];
   const told = new Set<string>();
@@ -62,7 +63,8 @@ Deno.test("curves whose log is still being read come with the next answer, and a
     asked.push(jobs.map(({ kind, uid }) => `${kind.id}/${uid}`));
     return Promise.resolve(["slow"]);
   };
-  const others = { stalls: { beat() {} }, restarts: { store: () => Promise.reject() } };
+  const rest = { restarts: { store: () => Promise.reject() }, resumptionOf: () => ({}) };
+  const others = { stalls: { beat() {} }, ...rest };
   const term = { observations: undefined, curves: store, ...others, restore, changes };
   const ref = (uid: string, kind: string) => ({ kind, namespace: "n", name: uid, uid });
   const refs = [ref("slow", TRAINJOB.id), ref("quick", TRAINJOB.id), ref("x", "unknown")];

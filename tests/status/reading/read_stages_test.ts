@@ -92,6 +92,15 @@ Deno.test("GET answers the owner's newest status, by the UID of the job", async 
   assert.deepEqual([asked, reads, results], [[JOB], ["read accepted"], []]);
 });
 
+Deno.test("GET answers what the job goes on from, also where nothing was pushed", async () => {
+  const checkpoint = { step: 7, location: "/a", time: "2026-01-01T00:00:00Z" };
+  const restart = { count: 2, reason: "Stalled", message: "", time: "2026-01-01T00:00:00Z" };
+  const both = await readerBench({ ok: true, status: STATUS, checkpoint, restart }).get();
+  assert.deepEqual([both.status, both.body], [200, { ...STATUS, checkpoint, restart }]);
+  const { status, body } = await readerBench({ ok: true, restart }).get();
+  assert.deepEqual([status, body], [200, { restart }]);
+});
+
 Deno.test("GET answers 404 if nothing was pushed yet, and says what to do", async () => {
   const { get, reads } = readerBench({ ok: true });
   const { status, body } = await get();
