@@ -250,6 +250,13 @@ export const STATUS_ENV = {
 /** Variable that names a container to itself, for its pushes: the containers of a pod have one token. */
 export const CONTAINER_NAME_ENV = "KUBEFLOW_TRAINER_STATUS_CONTAINER";
 
+/** Variables of the containers of a pod that was made after a restart: which one it was, and the newest checkpoint. */
+export const RESUME_ENV = {
+  restart: "MILEPOST_RESTART",
+  checkpointStep: "MILEPOST_CHECKPOINT_STEP",
+  checkpoint: "MILEPOST_CHECKPOINT",
+} as const;
+
 /** Every variable of {@link STATUS_ENV}: only the injection may set them. */
 export const RESERVED_STATUS_ENV: readonly string[] = [
   ...Object.values(STATUS_ENV.kep),

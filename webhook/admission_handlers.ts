@@ -1,6 +1,6 @@
 /** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
 import type { z } from "zod";
-import type { JobKind } from "../crds/job_kind.ts";
+import type { AnyJob, JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import { KATIB } from "../crds/katib_names.ts";
@@ -34,6 +34,7 @@ import {
   type PodEndpoint,
   type PodsJob,
   withLastWords,
+  withResumption,
 } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { ALLOWED, type ObjectHandler, ofObjects, outcomeOf } from "./reviewed_objects.ts";
@@ -74,6 +75,8 @@ export interface AdmissionOptions {
   readonly endpoint: () => PodEndpoint | undefined;
   /** Whether that job may have what its programs say last. */
   readonly tellsLastWords: (job: PodsJob) => boolean;
+  /** The job of a pod, as a cache has it. Absent: none is known. */
+  readonly jobOf?: (job: PodsJob) => AnyJob | undefined;
   /** The live runtime. A cache should be backed by a read, lest a runtime just made be missed. */
   readonly runtime: (
     ref: RuntimeRef,
@@ -132,7 +135,8 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
     if (!job) return ALLOWED;
     const of = { kind, namespace, name: job };
     const telling = options.tellsLastWords(of) ? withLastWords(pod.data) : pod.data;
-    const identified = injectIdentity(telling, of, endpoint);
+    const resuming = withResumption(telling, options.jobOf?.(of));
+    const identified = injectIdentity(resuming, of, endpoint);
     const warnings = injectionWarnings(pod.data);
     if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
     const patched = trial ? injectTrial(identified, trial, options.kinds) : identified;

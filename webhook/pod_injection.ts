@@ -14,7 +14,8 @@ import type {
   Volume,
   VolumeMount,
 } from "../platform/kube/kubernetes.ts";
-import { type JobRef, statusPath } from "../crds/job_kind.ts";
+import { type AnyJob, type JobRef, statusPath } from "../crds/job_kind.ts";
+import { checkpointOf, restartOf } from "../crds/job_state.ts";
 import {
   ANNOTATIONS,
   CA_KEY,
@@ -22,6 +23,7 @@ import {
   IDENTITY_VOLUME,
   LABELS,
   PUSH_AUDIENCE,
+  RESUME_ENV,
   STATUS_ENV,
 } from "../crds/names.ts";
 
@@ -140,6 +142,28 @@ function injectContainer(container: Container, identity: readonly EnvVar[]): Con
     env: env.reduce((all, one) => upsert(all, one, (item) => item.name), container.env ?? []),
     volumeMounts: upsert(container.volumeMounts ?? [], identityMount, normalPath),
   };
+}
+
+/** Kubernetes would put the values of other variables in the place of `$(NAME)`. */
+const verbatim = (value: string) => value.replaceAll("$", "$$$$");
+
+/**
+ * Returns the pod of a job that was restarted with what its programs go on from, in variables of its containers; those
+ * that a container has itself stay.
+ */
+export function withResumption(pod: Pod, job: AnyJob | undefined): Pod {
+  const restart = job && restartOf(job);
+  if (pod.spec === undefined || restart === undefined) return pod;
+  const { step, location } = checkpointOf(job) ?? {};
+  const all: EnvVar[] = [{ name: RESUME_ENV.restart, value: String(restart.count) }];
+  if (step !== undefined) all.push({ name: RESUME_ENV.checkpointStep, value: String(step) });
+  if (location) all.push({ name: RESUME_ENV.checkpoint, value: verbatim(location) });
+  const containers = pod.spec.containers.map((container) => {
+    const env = container.env ?? [];
+    const missing = all.filter(({ name }) => !env.some((it) => it.name === name));
+    return { ...container, env: [...env, ...missing] };
+  });
+  return { ...pod, spec: { ...pod.spec, containers } };
 }
 
 /** Where pods find the status endpoint. */

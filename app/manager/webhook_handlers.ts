@@ -30,7 +30,7 @@ import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
-import type { PodEndpoint } from "../../webhook/pod_injection.ts";
+import type { PodEndpoint, PodsJob } from "../../webhook/pod_injection.ts";
 import { trialOfPod } from "../../webhook/trial_injection.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Caches } from "./caches.ts";
@@ -105,14 +105,16 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
   const lookups = { ofApiServers: createLookups(parts), ofOthers: createLookups(parts) };
   const lookupsFor = ({ isReserved }: ReviewContext) =>
     isReserved ? lookups.ofApiServers : lookups.ofOthers;
+  const jobOf = ({ kind, namespace, name }: PodsJob) =>
+    caches.byKind.get(kind)?.jobs.get({ namespace, name });
   return createAdmissionHandlers({
     kinds: parts.kinds,
     clock,
     endpoint,
-    tellsLastWords({ kind, namespace, name }) {
-      const job = caches.byKind.get(kind)?.jobs.get({ namespace, name });
-      return !kind.isForeign && configuration.failureMessages &&
-        allowsLastWords(job?.metadata.annotations);
+    jobOf,
+    tellsLastWords(job) {
+      return !job.kind.isForeign && configuration.failureMessages &&
+        allowsLastWords(jobOf(job)?.metadata.annotations);
     },
     runtime({ kind, name }, namespace, context) {
       const { trainingRuntime, clusterTrainingRuntime } = lookupsFor(context);

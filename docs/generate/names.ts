@@ -10,6 +10,7 @@ import {
   OBSERVATION_AUDIENCE,
   PORTS,
   PUSH_AUDIENCE,
+  RESUME_ENV,
   STATUS_ENV,
   TRAINJOB_CONDITIONS,
   TRAINJOB_STATES,
@@ -111,6 +112,9 @@ const IDENTITY = [
     `${IDENTITY_VOLUME.mountPath}/${IDENTITY_VOLUME.tokenFile}`,
   ],
   [CONTAINER_NAME_ENV, "the name of the container"],
+  [RESUME_ENV.restart, "the count of the job's last restart, of pods that were made after it"],
+  [RESUME_ENV.checkpointStep, "of such pods: the step of the job's newest checkpoint"],
+  [RESUME_ENV.checkpoint, "of such pods: where that checkpoint is, if it was said"],
 ].map((
   [names = "", holds = ""],
 ) => [names.split(", ").map(code).join(", "), holds.startsWith("/") ? code(holds) : holds]);

@@ -1,11 +1,16 @@
 /** Tests of the identity that pods of TrainJobs get. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import type { Pod } from "../../platform/kube/kubernetes.ts";
+import type { EnvVar, Pod } from "../../platform/kube/kubernetes.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
 import { jsonPatch } from "../../webhook/json_diff.ts";
-import { injectIdentity, injectionWarnings, withLastWords } from "../../webhook/pod_injection.ts";
+import {
+  injectIdentity,
+  injectionWarnings,
+  withLastWords,
+  withResumption,
+} from "../../webhook/pod_injection.ts";
 import { pod } from "./builders.ts";
 
 const identity = { kind: TRAINJOB, namespace: "ns", name: "tj" };
@@ -191,3 +196,45 @@ for (const [given, want] of LAST_WORDS) {
     assert.deepEqual(withLastWords(told), told);
   });
 }
+
+const restarted = (checkpoint?: unknown, annotations?: Record<string, string>) => ({
+  metadata: { name: "tj", ...(annotations && { annotations }) },
+  status: {
+    restart: { count: 2, reason: "Stalled", message: "", time: "2026-01-01T00:00:00Z" },
+    ...(checkpoint !== undefined && { checkpoint }),
+  },
+});
+const variablesOf = (job: Parameters<typeof withResumption>[1], env?: EnvVar[]) => {
+  const spec = { containers: [{ name: "node", ...(env && { env }) }], initContainers: [] };
+  const made = withResumption({ metadata: {}, spec }, job);
+  assert.deepEqual(withResumption(made, job), made, "idempotent");
+  return made.spec?.containers[0]?.env?.map(({ name, value }) => `${name}=${value}`) ?? [];
+};
+
+Deno.test("`withResumption()` says from where to go on, only after a restart", () => {
+  const time = "2026-01-01T00:00:00Z";
+  const step = "MILEPOST_CHECKPOINT_STEP=1200";
+  assert.deepEqual(variablesOf(undefined), []);
+  assert.deepEqual(variablesOf({ metadata: {}, status: { checkpoint: { step: 1, time } } }), []);
+  assert.deepEqual(variablesOf(restarted()), ["MILEPOST_RESTART=2"]);
+  assert.deepEqual(variablesOf(restarted({ step: 1200, time })), ["MILEPOST_RESTART=2", step]);
+  const location = "/a/$(HOME)/$$x";
+  assert.deepEqual(variablesOf(restarted({ step: 1200, location, time })), [
+    "MILEPOST_RESTART=2",
+    step,
+    "MILEPOST_CHECKPOINT=/a/$$(HOME)/$$$$x",
+  ]);
+});
+
+Deno.test("`withResumption()` keeps what a container has, and takes no control characters from an annotation", () => {
+  const time = "2026-01-01T00:00:00Z";
+  const own = [{ name: "MILEPOST_CHECKPOINT", value: "mine" }];
+  assert.deepEqual(variablesOf(restarted({ step: 7, location: "/a", time }), own), [
+    "MILEPOST_CHECKPOINT=mine",
+    "MILEPOST_RESTART=2",
+    "MILEPOST_CHECKPOINT_STEP=7",
+  ]);
+  const bad = JSON.stringify({ step: 7, location: "/a\n", time });
+  const annotations = { "trainer.kubeflow.org/checkpoint": bad };
+  assert.deepEqual(variablesOf(restarted(undefined, annotations)), ["MILEPOST_RESTART=2"]);
+});
