@@ -218,7 +218,7 @@ class LifeTest(unittest.TestCase):
 
     def test_transformers_says_when_it_evaluates_and_saves_and_clears_nothing(self) -> None:
         callback = self.imported("transformers").MilepostCallback()
-        arguments = types.SimpleNamespace(world_size=1)
+        arguments = types.SimpleNamespace(world_size=1, output_dir="/out")
         state = types.SimpleNamespace(is_world_process_zero=True, global_step=0, max_steps=10, epoch=0.0)
         control = types.SimpleNamespace(should_training_stop=False, should_evaluate=False, should_save=False)
         callback.on_train_begin(arguments, state, control)
@@ -246,6 +246,59 @@ class LifeTest(unittest.TestCase):
         # Transformers' own callback says the end.
         self.assertEqual(self.endpoints[-1].taken[-1]["progressPercentage"], 99)
         callback.on_train_end(arguments, state, control)
+
+    def checkpoints(self) -> list[dict[str, Any]]:
+        """The checkpoints that came, one after the other."""
+        said = [one["checkpoint"] for one in self.endpoints[-1].taken if "checkpoint" in one]
+        return [one for one, _ in groupby(said)]
+
+    def test_lightning_says_what_was_saved_once_it_goes_on(self) -> None:
+        callback = self.imported("lightning").MilepostCallback()
+        saver = types.SimpleNamespace(_last_global_step_saved=0, _last_checkpoint_saved="")
+        trainer = types.SimpleNamespace(
+            estimated_stepping_batches=10, global_rank=0, global_step=4, sanity_checking=False, checkpoint_callback=saver
+        )
+        callback.on_train_start(trainer, None)
+        callback.on_train_batch_start(trainer, None, None, 0)
+        callback.on_save_checkpoint(trainer, None, {})
+        self.seen("Checkpointing")
+        self.assertEqual(self.checkpoints(), [])
+        saver._last_global_step_saved, saver._last_checkpoint_saved = 4, "/ckpt/4.ckpt"
+        callback.on_train_batch_start(trainer, None, None, 1)
+        self.seen("Training")
+        # Saved by hand: nobody says where.
+        trainer.checkpoint_callback = None
+        callback.on_save_checkpoint(trainer, None, {})
+        callback.on_train_end(trainer, None)
+        self.assertEqual(self.checkpoints(), [{"step": 4, "location": "/ckpt/4.ckpt"}])
+
+    def test_transformers_says_what_all_have_saved(self) -> None:
+        for world_size in (1, 2):
+            callback = self.imported("transformers").MilepostCallback()
+            arguments = types.SimpleNamespace(world_size=world_size, output_dir="/out")
+            state = types.SimpleNamespace(
+                is_world_process_zero=True, global_step=3, max_steps=10, epoch=0.0, logging_steps=50
+            )
+            control = types.SimpleNamespace(should_training_stop=False, should_evaluate=False, should_save=True)
+            callback.on_train_begin(arguments, state, control)
+            callback.on_step_end(arguments, state, control)
+            self.seen("Checkpointing")
+            callback.on_save(arguments, state, control)
+            self.seen("Training")
+            if world_size > 1:
+                self.assertEqual(self.checkpoints(), [])
+            state.global_step, control.should_save = 4, False
+            callback.on_step_end(arguments, state, control)
+            callback.on_train_end(arguments, state, control)
+            self.assertEqual(self.checkpoints(), [{"step": 3, "location": "/out/checkpoint-3"}])
+
+    def test_a_tracker_waits_for_all(self) -> None:
+        tracker = self.imported("accelerate").MilepostTracker(total=10)
+        waited: list[int] = []
+        accelerator = types.SimpleNamespace(wait_for_everyone=lambda: waited.append(1))
+        tracker.checkpoint(accelerator, 3, "/a")
+        tracker.finish()
+        self.assertEqual((waited, self.checkpoints()), ([1], [{"step": 3, "location": "/a"}]))
 
     def test_processes_that_do_not_push_say_their_steps(self) -> None:
         steps: list[int] = []

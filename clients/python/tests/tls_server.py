@@ -46,6 +46,9 @@ class TlsServer:
         self.refused = 0
         self.connections = 0
         self.control: dict[str, Any] = {}
+        # What a GET is answered, one after the other; the last one again and again.
+        self.tells: list[tuple[int, object]] = [(404, {})]
+        self.asked = 0
         self.drips = False
         self.retry_after: str | None = None
         self._over = threading.Event()
@@ -76,6 +79,9 @@ class TlsServer:
 
             def do_POST(self) -> None:
                 outer._answer(self)
+
+            def do_GET(self) -> None:
+                outer._tell(self)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -132,6 +138,18 @@ class TlsServer:
         request.wfile.write(answer)
         with self._came:
             self._came.notify_all()
+
+    def _tell(self, request: BaseHTTPRequestHandler) -> None:
+        self.asked += 1
+        is_known = request.headers["Authorization"] == f"Bearer {self.token}"
+        status, body = self.tells.pop(0) if len(self.tells) > 1 else self.tells[0]
+        answer = json.dumps(body).encode()
+        request.send_response(status if is_known else 401)
+        request.send_header("Content-Length", str(len(answer)))
+        request.end_headers()
+        while self.drips and not self._over.wait(0.05):
+            request.wfile.write(b" ")
+        request.wfile.write(answer)
 
     def until(self, condition: Callable[[], bool], seconds: float = 20) -> None:
         """Waits until something is so, which an answer brings about."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .control import Stop
 from .errors import BadName, JobNotFound, MetricNotFound, NotInstalled, ReadingError, Unreachable, needs
+from .resumption import Checkpoint, Resumption, resume
 from .run import Run
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from .reading.listing import ListedJob
 
 __all__ = [
-    "BadName", "JobNotFound", "MetricNotFound", "NotInstalled", "ReadingError", "Run", "Stop", "Unreachable",
-    "compare", "job", "jobs", "local",
+    "BadName", "Checkpoint", "JobNotFound", "MetricNotFound", "NotInstalled", "ReadingError", "Resumption", "Run", "Stop",
+    "Unreachable", "compare", "job", "jobs", "local", "resume",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from accelerate.tracking import GeneralTracker, on_main_process
@@ -50,6 +51,11 @@ class MilepostTracker(GeneralTracker):
     @on_main_process
     def _push(self, values: dict[str, Any], step: int | None) -> None:
         self.run.push(numbers_of(values), step=step)
+
+    def checkpoint(self, accelerator: Any, step: int, location: str | os.PathLike[str] | None = None) -> None:
+        """Says that a checkpoint is there, once all processes have saved. Every process has to call it."""
+        accelerator.wait_for_everyone()
+        self.run.checkpoint(step, location)
 
     def finish(self) -> None:
         if not self._is_given:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Mapping
 from typing import SupportsFloat, SupportsIndex
 
 from .intake import METRICS
 from .notices import Notices, shown
 from .phase import PHASES
+from .resumption import LOCATION_MAX, is_location
 
 STEP_MAX = 2**53 - 1
 SECONDS_MAX = 2**31 - 1
@@ -81,6 +83,16 @@ class Arguments:
         if (word := text.capitalize()) in PHASES:
             return word
         self._notices.say(f"not pushed: {text!r} is no phase: {', '.join(PHASES).lower()}")
+        return None
+
+    def location(self, value: str | os.PathLike[str] | None) -> str | None:
+        """Returns where a checkpoint is, as the endpoint takes it."""
+        if value is None:
+            return None
+        text = os.fspath(value)
+        if isinstance(text, str) and is_location(text):
+            return text
+        self._notices.say(f"the checkpoint is pushed without its location: that is no text of at most {LOCATION_MAX} characters")
         return None
 
     def whole(self, name: str, value: SupportsFloat, most: int) -> int | None:

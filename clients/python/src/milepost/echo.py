@@ -28,6 +28,8 @@ def line_of(sample: Sample) -> str:
         parts.append(f"{sample.progress} %")
     if sample.phase is not None:
         parts.append(sample.phase.lower())
+    if sample.checkpoint is not None:
+        parts.append(f"checkpoint of step {sample.checkpoint.step}")
     parts += [f"{name} {value:.6g}" for name, value in sample.values.items()]
     if sample.remaining is not None:
         parts.append(f"{sample.remaining} s left")

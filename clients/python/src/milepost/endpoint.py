@@ -95,21 +95,29 @@ class HttpsEndpoint:
 
     def post(self, suffix: str, body: bytes) -> Answer:
         """Sends a body. A connection that the endpoint has closed meanwhile is opened again, once."""
+        return self._request("POST", suffix, body)
+
+    def get(self) -> Answer:
+        """Reads the status of the job."""
+        return self._request("GET", "", b"")
+
+    def _request(self, method: str, suffix: str, body: bytes) -> Answer:
         headers = {
             "Authorization": f"Bearer {_token_of(self._place.token_file)}",
             "Content-Type": "application/json",
         }
+        call = (method, self._path + suffix, body, headers)
         deadline = time.monotonic() + self._deadline_s
         trust = self._current_trust()
         is_open = self._connection is not None and self._connection.sock is not None
         try:
-            return self._exchange(self._path + suffix, body, headers, trust, deadline)
+            return self._exchange(call, trust, deadline)
         except TimeoutError:
             raise
         except (OSError, http.client.HTTPException):
             if not is_open:
                 raise
-        return self._exchange(self._path + suffix, body, headers, trust, deadline)
+        return self._exchange(call, trust, deadline)
 
     def _current_trust(self) -> ssl.SSLContext:
         """Returns the trust in the CA as its file is now. A connection of former trust is closed."""
@@ -124,7 +132,7 @@ class HttpsEndpoint:
         return self._trust
 
     def _exchange(
-        self, path: str, body: bytes, headers: dict[str, str], trust: ssl.SSLContext, deadline: float
+        self, call: tuple[str, str, bytes, dict[str, str]], trust: ssl.SSLContext, deadline: float
     ) -> Answer:
         try:
             connection = self._connection
@@ -137,7 +145,7 @@ class HttpsEndpoint:
                 connection.connect()
             if isinstance(connection.sock, _Socket):
                 connection.sock.deadline = deadline
-            connection.request("POST", path, body, headers)
+            connection.request(*call)
             response = connection.getresponse()
             text = response.read(ANSWER_MAX)
             if not response.isclosed():

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from .clock import Clock
+from .resumption import Checkpoint
 
 WINDOW_S = 0.1
 KEPT = 1000
@@ -24,6 +25,7 @@ class Window:
     progress: int | None = None
     remaining: int | None = None
     phase: str | None = None
+    checkpoint: Checkpoint | None = None
     is_taken: bool = False
 
 
@@ -47,6 +49,7 @@ class Intake:
         progress: int | None = None,
         remaining: int | None = None,
         phase: str | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> tuple[bool, bool]:
         """Adds values. Returns whether they begin a window, and whether all found room in it."""
         begun = False
@@ -64,6 +67,8 @@ class Intake:
                 window.remaining = remaining
             if phase is not None:
                 window.phase = phase
+            if checkpoint is not None:
+                window.checkpoint = checkpoint
             kept, fits = window.values, True
             for name, value in values.items():
                 if name in kept or len(kept) < METRICS:

@@ -13,7 +13,7 @@ from .run import Run
 class MilepostCallback(keras.callbacks.Callback):
     """Give it to the model: `model.fit(..., callbacks=[MilepostCallback()])`.
 
-    It says when the model trains and when it evaluates. Each process hears a stop by itself, and not all at the same
+    It says when the model trains and when it evaluates; what is saved the program says itself, by `run.checkpoint`. Each process hears a stop by itself, and not all at the same
     step. Each training is a run of its own; one that is handed in is left open.
     """
 

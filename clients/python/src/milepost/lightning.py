@@ -22,7 +22,7 @@ class MilepostCallback(Callback):
     """Give it to the trainer: `Trainer(callbacks=[MilepostCallback()])`.
 
     It pushes the logged metrics every `log_every_n_steps` of the trainer and after each validation, and says when it
-    trains, evaluates and saves. A stop that a process hears is told to all, at those steps. Each training is a run of
+    trains, evaluates and saves, and which checkpoint `ModelCheckpoint` has saved. A stop that a process hears is told to all, at those steps. Each training is a run of
     its own; one that is handed in is left open.
     """
 
@@ -33,6 +33,7 @@ class MilepostCallback(Callback):
         # The trainer shows the values of the last validation until the next one: they are pushed once.
         self._of_training: set[str] = set()
         self._of_validation: set[str] = set()
+        self._saves = False
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if not self._is_given:
@@ -43,6 +44,7 @@ class MilepostCallback(Callback):
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         # Of a checkpoint nothing says its end.
+        self._saved(trainer)
         self._do("training")
 
     def on_train_batch_end(
@@ -62,9 +64,11 @@ class MilepostCallback(Callback):
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         if not trainer.sanity_checking:
+            self._saved(trainer)
             self._do("evaluating")
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: Any) -> None:
+        self._saves = True
         self._do("checkpointing")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
@@ -74,6 +78,7 @@ class MilepostCallback(Callback):
             self._push(trainer, self._of_validation)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        self._saved(trainer)
         if self.run is not None and not self._is_given:
             self.run.close(done=True)
 
@@ -87,6 +92,14 @@ class MilepostCallback(Callback):
     def _do(self, phase: str) -> None:
         if self.run is not None:
             self.run.phase(phase)
+
+    def _saved(self, trainer: Any) -> None:
+        """Says which checkpoint is there, once the trainer goes on: then all processes have saved."""
+        saver = getattr(trainer, "checkpoint_callback", None)
+        step, path = getattr(saver, "_last_global_step_saved", 0), getattr(saver, "_last_checkpoint_saved", "")
+        if self.run is not None and self._saves and path:
+            self.run.checkpoint(step, path)
+        self._saves = False
 
     def _push(self, trainer: Any, names: set[str]) -> None:
         if self.run is not None and trainer.is_global_zero:

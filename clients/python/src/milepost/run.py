@@ -17,6 +17,7 @@ from .last_words import LastWords, last_words
 from .notices import Notices
 from .parts import Wishes, parts_of
 from .phase import Phase
+from .resumption import Checkpoint
 from .sender import Sender
 from .surroundings import place_of
 from .whereabouts import Whereabouts
@@ -186,6 +187,27 @@ class Run:
             return Phase(lambda: None)
         self._do(said)
         return Phase(lambda: self._do(before or "Training"))
+
+    def checkpoint(
+        self, step: SupportsIndex | SupportsFloat, location: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Says that a checkpoint of this step is there, from which the job can go on. Never raises, and waits for nothing.
+
+        Call it once all processes have saved. Only the one with rank 0 pushes it, and says it again with each push.
+        `location` is for `milepost.resume`, in words of the program's own, of at most 512 characters.
+        """
+        intake, worker = self._intake, self._worker
+        if intake is None or worker is None:
+            return
+        try:
+            at = self._arguments.step(step)
+            if at is None:
+                return
+            saved = Checkpoint(at, self._arguments.location(location))
+            intake.put({}, self._step, *self._said, self._phase, saved)
+            worker.wake()
+        except Exception as error:
+            self._notices.say("the checkpoint is not pushed", error)
 
     def _do(self, phase: str) -> None:
         """Pushes a phase that is another than before, with the newest progress, which the job goes on to show."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .intake import Window
+from .resumption import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,10 @@ class Sample:
     progress: int | None
     remaining: int | None
     phase: str | None = None
-    # The newest values of the metrics that it has not, which the job goes on to show.
+    checkpoint: Checkpoint | None = None
+    # The newest values of the metrics that it has not, which the job goes on to show; and the newest checkpoint.
     unchanged: dict[str, float] = field(default_factory=dict)
+    newest_checkpoint: Checkpoint | None = None
 
     def status(self, time: str, *, is_last: bool = False) -> dict[str, object]:
         """Returns the sample as a `trainerStatus` with this time. Only the last of several is shown by the job."""
@@ -33,6 +36,9 @@ class Sample:
             status["step"] = self.step
         if self.phase is not None:
             status["phase"] = self.phase
+        checkpoint = self.checkpoint or (self.newest_checkpoint if is_last else None)
+        if checkpoint is not None:
+            status["checkpoint"] = checkpoint.said()
         if is_last and self.unchanged:
             status["unchanged"] = [metric_of(name, value) for name, value in self.unchanged.items()]
         return status
@@ -95,6 +101,7 @@ def samples_of(window: Window, estimate: Estimate) -> list[Sample]:
                 progress=_or(said[0], progress),
                 remaining=_or(said[1], remaining),
                 phase=window.phase,
+                checkpoint=window.checkpoint if step == steps[-1] else None,
             )
         )
     return samples

@@ -15,6 +15,7 @@ from .heart import Heart
 from .intake import KEPT, METRICS, Intake
 from .notices import Notices, shown
 from .pacing import Pace
+from .resumption import Checkpoint
 from .samples import Estimate, Sample, metric_of, samples_of
 
 # A history has at most 1,000 samples and 1 MiB, of which room is left for what its last sample says again.
@@ -64,6 +65,8 @@ class Sender:
         self._backlog: deque[Sample] = deque(maxlen=KEPT)
         # Of each metric by its name; what was pushed last is first.
         self._newest: dict[str, float] = {}
+        # Said again with each push: an owner of the job's state may have gone with it.
+        self._checkpoint: Checkpoint | None = None
         # How many samples a history may have: fewer after one was refused, until what was wrong is found.
         self._limit = SAMPLES_MAX
         self._listens_every: float | None = None
@@ -110,13 +113,17 @@ class Sender:
 
     def _fitting(self, sample: Sample) -> Sample:
         """Returns the sample with as many of its metrics as a request can hold, and of those that it has not."""
-        values, room = self._within(METRICS_BYTES_MAX, sample.values)
+        known = self._checkpoint = sample.checkpoint or self._checkpoint
+        room = METRICS_BYTES_MAX
+        if known is not None:
+            room -= len(self._json(known.said()).encode(errors="replace"))
+        values, room = self._within(room, sample.values)
         if len(values) < len(sample.values):
             self._notices.say("the metrics of a step are more than 64 KiB: the last of them are not pushed")
         self._newest = dict(islice((values | self._newest | values).items(), METRICS))
         others = {name: value for name, value in self._newest.items() if name not in values}
         unchanged, _ = self._within(room, others)
-        return replace(sample, values=values, unchanged=unchanged)
+        return replace(sample, values=values, unchanged=unchanged, newest_checkpoint=known)
 
     def _within(self, room: int, values: dict[str, float]) -> tuple[dict[str, float], int]:
         """Returns the first of the values that take no more than so many bytes, and how many are left."""
@@ -169,7 +176,7 @@ class Sender:
             batch.append((sample, text))
         batch.sort(key=lambda one: one[0].at)
         newest, _ = batch[-1]
-        if newest.unchanged:
+        if newest.unchanged or newest.newest_checkpoint is not None:
             batch[-1] = (newest, self._text(newest, is_last=True))
         return [text for _, text in batch]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from transformers import TrainerCallback
@@ -14,7 +15,7 @@ class MilepostCallback(TrainerCallback):
     """Give it to the trainer: `Trainer(..., callbacks=[MilepostCallback()])`.
 
     Transformers' `KubeflowCallback`, which is there by itself in a job, pushes; this one says when an evaluation or a
-    checkpoint begins and ends, with what that has pushed. Several processes are told of a stop that the one with rank 0
+    checkpoint begins and ends, with what that has pushed, and where the checkpoint is. Several processes are told of a stop that the one with rank 0
     has heard at the steps that are logged, so that all leave the loop at the same one.
     """
 
@@ -22,6 +23,8 @@ class MilepostCallback(TrainerCallback):
         self.run = run
         self._is_given = run is not None
         self._logged: dict[str, float] = {}
+        # A checkpoint that another process may not have saved yet.
+        self._saved: tuple[int, str] | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if not self._is_given:
@@ -46,10 +49,15 @@ class MilepostCallback(TrainerCallback):
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._do("training", state)
+        self._saved = state.global_step, os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
+        if args.world_size == 1:
+            self._say_saved()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.run is not None:
             self.run.step(state.global_step)
+        # Processes that made a step together have all saved before it.
+        self._say_saved()
         self._do_next(state, control.should_evaluate, control.should_save)
         is_told = self.run is not None and self.run.stop is not None
         if args.world_size > 1:
@@ -60,9 +68,14 @@ class MilepostCallback(TrainerCallback):
             control.should_training_stop = True
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._say_saved()
         if self.run is not None and not self._is_given:
             self.run.close()
 
+    def _say_saved(self) -> None:
+        if self.run is not None and self._saved is not None:
+            self.run.checkpoint(*self._saved)
+        self._saved = None
 
     def _do_next(self, state: Any, evaluates: bool, saves: bool) -> None:
         """Says what the trainer does next: it evaluates before it saves."""
