@@ -151,9 +151,12 @@ const verbatim = (value: string) => value.replaceAll("$", "$$$$");
  * Returns the pod of a job that was restarted with what its programs go on from, in variables of its containers; those
  * that a container has itself stay.
  */
-export function withResumption(pod: Pod, job: AnyJob | undefined): Pod {
+export function withResumption(
+  pod: Pod,
+  job: Pick<AnyJob, "metadata" | "status"> | undefined,
+): Pod {
   const restart = job && restartOf(job);
-  if (pod.spec === undefined || restart === undefined) return pod;
+  if (pod.spec === undefined || job === undefined || restart === undefined) return pod;
   const { step, location } = checkpointOf(job) ?? {};
   const all: EnvVar[] = [{ name: RESUME_ENV.restart, value: String(restart.count) }];
   if (step !== undefined) all.push({ name: RESUME_ENV.checkpointStep, value: String(step) });
