@@ -1,10 +1,17 @@
 /** World of made-up jobs under a false clock, with the real stalls of a term: what was found, and what was called stalled and was not. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { stallOf } from "../../crds/job_state.ts";
+import { restartOf, stallOf } from "../../crds/job_state.ts";
+import { DEFAULT_STALL_POLICY } from "../../crds/stall_policy.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
+import {
+  type AskedRestart,
+  type RestartOutcome,
+  restartStep,
+} from "../../owner/restarts/restart_decision.ts";
 import { createStallPolicies } from "../../owner/stalls/stall_policies.ts";
 import { openTermStalls } from "../../owner/stalls/term_stalls.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { FakeClock, settlePromises } from "../../tests/support/fake_clock.ts";
 import { type Act, lifeOf, type Program, randomOf } from "./training_life.ts";
@@ -13,6 +20,13 @@ const TICK_MS = 1000;
 const HOUR_MS = 3_600_000;
 /** Time in which a pace is heard again. */
 const COLD_MS = 120_000;
+/** Interval of heartbeats, and time that a restart takes. */
+const [BEAT_MS, RESTART_MS] = [10_000, 60_000];
+const RESTART_POLICY = {
+  ...DEFAULT_STALL_POLICY,
+  action: "Restart",
+  needsCheckpoint: false,
+} as const;
 
 /** Options of {@link simulate}. */
 export interface WorldOptions {
@@ -48,6 +62,8 @@ export interface FalseStall {
 export interface WorldResult {
   readonly hangs: readonly Hang[];
   readonly falseStalls: readonly FalseStall[];
+  /** Restarts by policy: of jobs that hang, and of others. */
+  readonly restarts: { readonly right: number; readonly wrong: number };
   readonly reports: number;
 }
 
@@ -59,6 +75,10 @@ class MadeUpJob {
   readonly program: Program;
   readonly #life: Generator<Act>;
   #next: Act | undefined;
+  /** What restarts have spared it. */
+  #sparedMs = 0;
+  /** Its last report, which heartbeats repeat. */
+  reported: { readonly step: number; readonly atMs: number } | undefined;
   /** Since when it hangs. */
   hungMs: number | undefined;
   podUid: string | undefined;
@@ -74,7 +94,14 @@ class MadeUpJob {
 
   #advance(): void {
     const { value, done } = this.#life.next();
-    this.#next = done ? undefined : value;
+    this.#next = done ? undefined : { ...value, atMs: value.atMs - this.#sparedMs };
+  }
+
+  /** Ends its hang at that time. */
+  restarts(atMs: number): void {
+    if (this.#next === undefined || this.#next.atMs <= atMs) return;
+    this.#sparedMs += this.#next.atMs - atMs;
+    this.#next = { ...this.#next, atMs };
   }
 
   /** What has happened up to a time. */
@@ -121,6 +148,20 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
   const podListeners: ((change: Change<WatchedPod>) => void)[] = [];
   const [hangs, falseStalls]: [Map<string, Hang>, FalseStall[]] = [new Map(), []];
   let reports = 0;
+  const restarts = { right: 0, wrong: 0 };
+
+  /** Stores a restart of a job, by the decision of the real store. */
+  function restart(asked: AskedRestart): Promise<RestartOutcome> {
+    const [job, object] = [byName.get(asked.job.name), objects.get(asked.job.name)];
+    const step = restartStep(object, asked, { nowMs: clock.now(), pods: [], isStopping: false });
+    if (step.kind !== "write" || job === undefined) {
+      return Promise.resolve(step.kind === "write" ? { kind: "pruned" } : step);
+    }
+    restarts[job.hungMs === undefined ? "wrong" : "right"] += 1;
+    set(asked.job.name, { restart: step.restart });
+    if (job.hungMs !== undefined) job.restarts(clock.monotonic() + RESTART_MS);
+    return Promise.resolve({ kind: "stored", restart: step.restart });
+  }
 
   function set(name: string, status: Readonly<Record<string, unknown>>): void {
     const old = objects.get(name);
@@ -196,9 +237,9 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
         },
       },
       events: { record: ({ name = "" }, { reason, message }) => told(name, reason, message) },
-      policies: createStallPolicies({}),
+      policies: createStallPolicies({ stallPolicy: RESTART_POLICY }),
       acting: {
-        restart: () => Promise.reject(new Error("nothing is restarted")),
+        restart,
         end: () => Promise.reject(new Error("nothing is ended")),
       },
     });
@@ -235,13 +276,19 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
           foundMs: undefined,
         });
         return;
-      case "freed":
+      case "freed": {
         job.hungMs = undefined;
+        const restart = restartOf(objects.get(job.name) ?? objectOf(job));
+        if (restart !== undefined && restart.endTime === undefined) {
+          set(job.name, { restart: { ...restart, endTime: rfc3339(clock.now()) } });
+        }
         return;
+      }
       case "pod": {
         const [before, uid] = [job.podUid, now.uid];
         job.podUid = uid;
         job.podMs = nowMs;
+        job.reported = undefined;
         const changes: Change<WatchedPod>[] = [
           ...(before === undefined
             ? []
@@ -251,10 +298,11 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
         return changes.forEach((change) => podListeners.forEach((it) => it(change)));
       }
       case "report": {
-        const isAway = nowMs >= awayMs && nowMs < awayMs + HOUR_MS / 6;
-        if (isAway || isCut(job.name) || job.podUid === undefined) return;
+        if (isAway(nowMs) || isCut(job.name) || job.podUid === undefined) return;
         reports += 1;
         const trainerStatus = now.sample;
+        const { step } = trainerStatus;
+        if (step !== undefined) job.reported = { step, atMs: nowMs };
         // The ledger would write it: whether a job has reported at all is read from there.
         if (objects.get(job.name)?.status?.["trainerStatus"] === undefined) {
           set(job.name, { trainerStatus: { lastUpdatedTime: trainerStatus.lastUpdatedTime } });
@@ -265,12 +313,24 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
     }
   }
 
+  const isAway = (nowMs: number) => nowMs >= awayMs && nowMs < awayMs + HOUR_MS / 6;
+
+  /** Another pod of the job says that it lives, and where it is. */
+  function beat({ name, podUid, reported }: MadeUpJob, job: JobRef, nowMs: number): void {
+    if (podUid === undefined || reported === undefined || isAway(nowMs) || isCut(name)) return;
+    const secondsAgo = (nowMs - reported.atMs) / 1000;
+    const pod = { name: `${name}-node-0-1-${podUid}`, uid: `${podUid}-1` };
+    term.stalls.beat({ job, pod, ranks: [[1, reported.step, secondsAgo, "train.py:88"]] });
+  }
+
   let killMs = HOUR_MS;
   const refs = new Map([...objects].map(([name, it]) => [name, jobRefOf(TRAINJOB, it)]));
   for (let nowMs = 0; nowMs < endMs; nowMs += TICK_MS) {
-    for (const job of jobs) {
+    for (const [at, job] of jobs.entries()) {
       const ref = refs.get(job.name);
-      if (ref !== undefined) { for (const it of job.until(nowMs)) act(job, ref, it); }
+      if (ref === undefined) continue;
+      for (const it of job.until(nowMs)) act(job, ref, it);
+      if (at % 2 === 0 && (nowMs + at * TICK_MS) % BEAT_MS === 0) beat(job, ref, nowMs);
     }
     await clock.advance(TICK_MS);
     if (troubled && nowMs >= killMs) {
@@ -283,5 +343,5 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
     }
   }
   await term.end();
-  return { hangs: [...hangs.values()], falseStalls, reports };
+  return { hangs: [...hangs.values()], falseStalls, restarts, reports };
 }

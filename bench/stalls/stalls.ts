@@ -1,5 +1,7 @@
 /** Benchmark of stalls: 1,000 made-up jobs for 24 hours under a false clock; what was found, and what was called stalled and was not. */
 import { type Benchmark, type Measure, quantile } from "../result.ts";
+import { ALLOWED, killedAt } from "../../tests/owner/stalls/killed_owner.ts";
+import { type Month, noticedAfter, noticedByStalls } from "./stall_month.ts";
 import { type FalseStall, type Hang, simulate } from "./stall_world.ts";
 
 const JOBS = 1000;
@@ -64,6 +66,53 @@ function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]):
   ];
 }
 
+const percent = ({ goodput }: Month) => 100 * goodput;
+
+/** Goodput of a month with a hang each three hours. */
+async function monthMeasures(seed: number): Promise<Measure[]> {
+  const ours = await noticedByStalls(seed);
+  const [truth, late] = [noticedAfter(0, seed), noticedAfter(600_000, seed)];
+  const text = ({ hangs, restarts }: Month) => `${hangs} hangs, ${restarts} restarts`;
+  const name = "goodput of a month, a hang each 3 h";
+  return [
+    {
+      name,
+      value: percent(ours),
+      unit: "%",
+      goal: { is: "at least", limit: 95 },
+      note: text(ours),
+    },
+    { name: `${name}, each known at once`, value: percent(truth), unit: "%", note: text(truth) },
+    { name: `${name}, noticed after 600 s`, value: percent(late), unit: "%", note: text(late) },
+    {
+      name: "what is lost beside knowing at once",
+      value: percent(truth) - percent(ours),
+      unit: "points",
+      goal: { is: "at most", limit: 1 },
+    },
+  ];
+}
+
+/** Lives of a job whose owner is killed once, at each write before and after it. */
+async function killedMeasure(): Promise<Measure> {
+  let [lives, exceeded] = [0, 0];
+  for (const when of ["before", "after"] as const) {
+    for (let at = 1;; at++) {
+      const { wasKilled, restarts, spent, counted } = await killedAt(when, at);
+      if (!wasKilled) break;
+      lives += 1;
+      if (Math.max(restarts, spent, counted) > ALLOWED || restarts !== counted) exceeded += 1;
+    }
+  }
+  return {
+    name: "budgets that are exceeded, the owner killed at each write",
+    value: exceeded,
+    unit: "",
+    goal: { is: "at most", limit: 0 },
+    note: `${lives} lives of a job that may be restarted twice`,
+  };
+}
+
 export const stalls: Benchmark = {
   about: "jobs that hang, and jobs that only seem to, for a day; --seed N",
   takesOptions: true,
@@ -84,9 +133,22 @@ export const stalls: Benchmark = {
         }),
       );
     }
-    return measuresOf(
-      results.flatMap(({ hangs }) => hangs),
-      results.flatMap(({ falseStalls }) => falseStalls),
-    );
+    say("a month");
+    const restarts = results.map((it) => it.restarts);
+    return [
+      ...measuresOf(
+        results.flatMap(({ hangs }) => hangs),
+        results.flatMap(({ falseStalls }) => falseStalls),
+      ),
+      {
+        name: "restarts of jobs that did not hang",
+        value: restarts.reduce((sum, { wrong }) => sum + wrong, 0),
+        unit: "",
+        goal: { is: "at most", limit: 0 },
+        note: `beside ${restarts.reduce((sum, { right }) => sum + right, 0)} of jobs that did`,
+      },
+      await killedMeasure(),
+      ...await monthMeasures(seed),
+    ];
   },
 };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { endOf, restartOf, stallOf } from "../../../crds/job_state.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { ANNOTATIONS } from "../../../crds/names.ts";
+import { ALLOWED, killedAt } from "./killed_owner.ts";
 import { RUNNING, scene, type Status } from "./stall_scene.ts";
 
 const SAVED = { ...RUNNING, checkpoint: { step: 15, time: "2026-01-01T00:00:00Z" } };
@@ -237,36 +238,11 @@ Deno.test("of many jobs that stall together none is restarted", async () => {
 });
 
 for (const when of ["before", "after"] as const) {
-  for (const at of [1, 2, 3, 4]) {
-    Deno.test(`an owner that is killed ${when} write ${at} restarts no job twice`, async () => {
-      let writes = 0;
-      const killed: { now?: true } = {};
-      const it = scene({
-        policy: { ...RESTART, maxRestarts: 1 },
-        failing(moment) {
-          if (moment === "before") writes += 1;
-          if (killed.now) throw new Error("killed");
-          if (moment !== when || writes !== at) return;
-          killed.now = true;
-          throw new Error("killed");
-        },
-      });
-      await it.add("a", SAVED);
-      await hang(it, ["a"]);
-      delete killed.now;
-      writes = 100;
-      await it.succeed();
-      for (let step = 20; step < 40; step++) {
-        if (restartOf(it.object("a"))?.endTime === undefined && restartOf(it.object("a"))) {
-          await execute(it, "a");
-        }
-        it.push("a", { step, phase: "Training" });
-        await it.clock.advance(1000);
-      }
-      await beats(it, ["a"], 1000, 39);
-      const { count, budget } = restartOf(it.object("a")) ?? {};
-      assert.deepEqual([count, budget?.spent, budget?.times.length], [1, 1, 1]);
-      await it.end();
+  for (const at of [1, 2, 3, 5, 7]) {
+    Deno.test(`an owner that is killed ${when} write ${at} exceeds no budget`, async () => {
+      const { restarts, spent, counted, wasKilled } = await killedAt(when, at);
+      assert.equal(wasKilled, true);
+      assert.deepEqual([restarts, spent, counted], [ALLOWED, ALLOWED, ALLOWED]);
     });
   }
 }
