@@ -84,40 +84,21 @@ function trim(text: string): string {
   return text.slice(start, end);
 }
 
-const ESCAPES: ReadonlyMap<string, string> = new Map([
-  ["\\", "\\"],
-  ["/", "/"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-  ['"', '"'],
-]);
+/** The beginning of a text, up to the first invalid escape or control character. */
+// deno-lint-ignore no-control-regex
+const VALID = /^(?:[^\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[^]{4}))*/;
+const CONTROLS = new Map(Object.entries({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }));
 
 /** Replaces JSON's escapes; the result ends before the first invalid escape or control character. */
 function unescape(text: string): string {
-  let plain = "";
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at] ?? "";
-    if (char < " ") return plain;
-    if (char !== "\\") {
-      plain += char;
-      continue;
-    }
-    at++;
-    const escape = text[at] ?? "";
-    const simple = ESCAPES.get(escape);
-    if (simple !== undefined) {
-      plain += simple;
-      continue;
-    }
-    const hex = text.slice(at + 1, at + 5);
-    if (escape !== "u" || hex.length < 4) return plain;
-    const unit = Number.parseInt(hex, 16);
-    plain += String.fromCharCode(Number.isNaN(unit) ? 0 : unit);
-    at += 4;
-  }
+  const valid = VALID.exec(text)?.[0] ?? "";
+  const plain = valid.replace(
+    /\\(?:u([^]{4})|(.))/g,
+    (_, hex?: string, letter = "") =>
+      hex === undefined
+        ? CONTROLS.get(letter) ?? letter
+        : String.fromCharCode(Number.parseInt(hex, 16) || 0),
+  );
   return plain.toWellFormed();
 }
 
