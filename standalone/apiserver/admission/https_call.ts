@@ -1,5 +1,4 @@
 /** HTTPS POST with a pinned certificate authority, a deadline and a bounded response. */
-import { request as httpsRequest } from "node:https";
 import { Buffer } from "node:buffer";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { withDeadline } from "../../../platform/base/deadline.ts";
@@ -25,45 +24,26 @@ export interface HttpsAnswer {
 /** Makes a call. Rejects with an Error that says why there is no response. */
 export type CallHttps = (call: HttpsCall) => Promise<HttpsAnswer>;
 
-/** {@link CallHttps} over Node's client, with a connection for each call. */
+/** {@link CallHttps} over `fetch`, with a connection for each call. */
 export const callHttps: CallHttps = ({ url, body, ca, timeoutMs }) => {
   const onDeadline = () => new Error("context deadline exceeded");
   const bounds = { clock: systemClock, deadlineMs: timeoutMs, onDeadline };
-  return withDeadline(bounds, (signal) => {
-    const { promise, resolve, reject } = Promise.withResolvers<HttpsAnswer>();
-    const fail = (error: Error) => {
-      reject(error);
-      // Closes the connection, even if the server continues to send.
-      request.destroy();
-    };
-    const request = httpsRequest(url, {
-      method: "POST",
-      agent: false,
-      signal,
-      ...(ca !== undefined && { ca }),
-      headers: {
-        "content-type": "application/json",
-        "accept": "application/json",
-        "connection": "close",
-        "content-length": Buffer.byteLength(body),
-      },
-    }, (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > ANSWER_MAX_BYTES) {
-          fail(new Error(`the response is larger than ${ANSWER_MAX_BYTES} bytes`));
-        } else chunks.push(chunk);
-      });
-      response.on("error", fail);
-      response.on("end", () => {
-        const text = Buffer.concat(chunks).toString("utf8");
-        resolve({ status: response.statusCode ?? 0, body: text });
-      });
+  return withDeadline(bounds, async (signal) => {
+    using client = Deno.createHttpClient({ ...(ca !== undefined && { caCerts: [ca] }) });
+    const headers = { "content-type": "application/json", "accept": "application/json" };
+    const request = { method: "POST", body, headers, redirect: "manual", signal, client } as const;
+    const response = await fetch(url, request).catch((error: unknown) => {
+      throw error instanceof Error ? error.cause ?? error : error;
     });
-    request.on("error", fail);
-    request.end(body);
-    return promise;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const part of response.body ?? []) {
+      bytes += part.length;
+      if (bytes > ANSWER_MAX_BYTES) {
+        throw new Error(`the response is larger than ${ANSWER_MAX_BYTES} bytes`);
+      }
+      parts.push(part);
+    }
+    return { status: response.status, body: Buffer.concat(parts).toString("utf8") };
   });
 };
