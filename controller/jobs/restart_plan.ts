@@ -67,7 +67,7 @@ function untilGone(plan: Plan, run: Run, older: readonly Pod[], nowMs: number): 
 export function decideWithRestart(observed: ObservedRun & { readonly isValid: boolean }): Plan {
   const { run, pods, nowMs, isValid } = observed;
   const older = new Set(olderPods(run, pods));
-  const { status } = run;
+  const { status, status: { completedIndexes: _, ...others } } = run;
   const goesOn = isValid && !run.suspended && status.stop === undefined &&
     !hasEnded(status.conditions);
   const restarts = isRestarting(run) && goesOn;
@@ -75,8 +75,7 @@ export function decideWithRestart(observed: ObservedRun & { readonly isValid: bo
     ...observed,
     pods: pods.filter((it) => !older.has(it) || !restarts && !isTerminating(it)),
     // Every index runs again.
-    ...(restarts &&
-      { run: { ...run, status: { ...status, replicaStatuses: {}, completedIndexes: {} } } }),
+    ...(restarts && { run: { ...run, status: { ...others, replicaStatuses: {} } } }),
   });
   if (restarts && older.size > 0) return untilGone(plan, run, [...older], nowMs);
   const alone = older.size > 0 ? { ...plan, createPods: [] } : plan;
