@@ -1,0 +1,195 @@
+/** Tests of restarts of v1 jobs whose leader is killed at any write, or whose caches are behind. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { V1KindName } from "../../../crds/v1/kinds.ts";
+import { gangScheduler } from "../../../controller/jobs/gang.ts";
+import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
+import { runJob, testInWorld } from "./every_kind.ts";
+import { JobWorld } from "./job_world.ts";
+import {
+  countsOf,
+  letGo,
+  linger,
+  storedRestart,
+  storeRestart,
+  watchGenerations,
+} from "./restarting.ts";
+
+/** Kills the controllers at a write, before or after it is done. Returns whether it came to that. */
+function killAt(world: JobWorld, nth: number, at: "before" | "after"): () => boolean {
+  const state = { writes: 0, isDead: false, wasDead: false };
+  world.fault(({ verb }, phase) => {
+    if (state.isDead) return new Error("killed");
+    const isWrite = verb !== "get" && verb !== "list";
+    if (!isWrite || phase !== at || ++state.writes !== nth) return undefined;
+    state.isDead = state.wasDead = true;
+    return new Error("killed");
+  });
+  return () => {
+    const { isDead } = state;
+    state.isDead = false;
+    return isDead;
+  };
+}
+
+/** Restarts a job with a leader that is killed at that write. Returns whether there was such a write. */
+async function restartWithout(
+  [kind, at]: readonly [V1KindName, "status" | "annotation"],
+  nth: number,
+  phase: "before" | "after",
+): Promise<boolean> {
+  const world = new JobWorld();
+  if (at === "annotation") world.cluster.dropped.add("restart").add("completedIndexes");
+  world.start();
+  let died = false;
+  try {
+    await runJob(world, kind, { backoffLimit: 0 });
+    const names = world.pods;
+    let made = 0;
+    world.fault(({ verb, kind }, phase) => {
+      if (verb === "create" && kind === "Pod" && phase === "after") made++;
+      return undefined;
+    });
+    const mixed = watchGenerations(world);
+    const conditions = world.conditions(kind);
+    linger(world);
+    const isDead = killAt(world, nth, phase);
+    /** Lets the leader work, and the next one if it dies. */
+    const work = async () => {
+      for (let pass = 0; pass < 4; pass++) await world.settle(1000);
+      if (!isDead()) return;
+      died = true;
+      await world.stop();
+      world.start();
+      for (let pass = 0; pass < 4; pass++) await world.settle(1000);
+    };
+    storeRestart(world, kind, { at });
+    await work();
+    world.reportAll({ phase: "Failed", exitCode: 143 });
+    const [first = "", ...others] = names;
+    await letGoQuietly(world, [first]);
+    await work();
+    await letGoQuietly(world, others);
+    await work();
+    equal(Object.values(countsOf(world)).join(), names.map(() => "1").join());
+    deepEqual(mixed, []);
+    deepEqual(world.pods, names);
+    equal(made, names.length);
+    ok(storedRestart(world, kind)?.endTime);
+    equal(storedRestart(world, kind)?.count, 1);
+    deepEqual(world.conditions(kind), conditions);
+  } finally {
+    await world.stop();
+  }
+  return died;
+}
+
+/** Lets pods go that are being deleted, without a call that the leader could be killed at. */
+async function letGoQuietly(world: JobWorld, names: readonly string[]): Promise<void> {
+  const faults = world.cluster.faults.splice(0);
+  await letGo(world, names);
+  world.cluster.faults.push(...faults);
+}
+
+for (const where of [["PyTorchJob", "status"], ["MPIJob", "annotation"]] as const) {
+  for (const phase of ["before", "after"] as const) {
+    Deno.test(`a leader that is killed ${phase} any write of a restart of a ${where[0]} in its ${where[1]} leaves it to the next one`, async () => {
+      let writes = 0;
+      while (await restartWithout(where, writes + 1, phase)) writes++;
+      ok(writes > 10, `${writes} writes`);
+    });
+  }
+}
+
+testInWorld("an old pod that no cache shows keeps the next ones from being made", async (world) => {
+  await runJob(world, "PyTorchJob");
+  const mixed = watchGenerations(world);
+  world.cluster.hold(KINDS.pod);
+  // Of the leader before, whose call came late.
+  const { metadata, ...pod } = world.pod("j-worker-3");
+  const { uid: _, resourceVersion: _version, ...others } = metadata ?? {};
+  world.cluster.catchUp();
+  world.edit("PyTorchJob", {
+    pytorchReplicaSpecs: { Worker: { replicas: 5 } },
+  });
+  world.cluster.hold(KINDS.pod);
+  world.cluster.put(KINDS.pod, {
+    ...pod,
+    metadata: { ...others, name: "j-worker-9", labels: { ...others.labels } },
+  });
+  world.cluster.catchUp();
+  await world.settle(1000);
+  storeRestart(world, "PyTorchJob");
+  for (let second = 0; second < 5; second++) await world.settle(1000);
+  deepEqual(mixed, []);
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+});
+
+testInWorld(
+  "a cache of jobs that does not show a restart makes no old pod again",
+  async (world) => {
+    const key = await runJob(world, "PyTorchJob");
+    world.lateJobs = true;
+    storeRestart(world, "PyTorchJob");
+    world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+    for (let second = 0; second < 5; second++) await world.settle(1000);
+    ok(!world.pods.includes("j-worker-0"));
+    world.lateJobs = false;
+    world.cluster.edit(V1_RESOURCES.PyTorchJob, key, { metadata: { labels: { seen: "1" } } });
+    for (let second = 0; second < 5; second++) await world.settle(1000);
+    equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  },
+);
+
+testInWorld("a push beside the end of a restart keeps nothing from it", async (world) => {
+  const key = await runJob(world, "PyTorchJob");
+  let pushes = 0;
+  world.fault(({ subresource }, phase) => {
+    if (subresource !== "status" || phase !== "before" || pushes++ > 2) return undefined;
+    const trainerStatus = { progressPercentage: pushes, lastUpdatedTime: "2026-01-01T00:00:00Z" };
+    world.cluster.edit(V1_RESOURCES.PyTorchJob, key, { status: { trainerStatus } });
+    return undefined;
+  });
+  storeRestart(world, "PyTorchJob");
+  for (let second = 0; second < 20; second++) await world.settle(1000);
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+  equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  equal(world.creations().length, 10);
+});
+
+testInWorld("a pod that cannot be adopted keeps a restart from its end", async (world) => {
+  await runJob(world, "PyTorchJob");
+  const { metadata, ...pod } = world.pod("j-worker-0");
+  const { ownerReferences: _, uid: _uid, ...others } = metadata ?? {};
+  world.fault(({ verb, kind }) => verb === "patch" && kind === "Pod" ? new Error("no") : undefined);
+  world.cluster.put(KINDS.pod, { ...pod, metadata: { ...others, name: "orphan" } });
+  storeRestart(world, "PyTorchJob");
+  for (let second = 0; second < 5; second++) await world.settle(1000);
+  deepEqual([world.pods, storedRestart(world, "PyTorchJob")?.endTime], [["orphan"], undefined]);
+  world.cluster.faults.length = 0;
+  for (let minute = 0; minute < 6; minute++) await world.settle(60_000);
+  equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+});
+
+Deno.test("the pod group of a gang stays while its job is restarted", async () => {
+  const world = new JobWorld();
+  world.gang = gangScheduler("other");
+  world.start();
+  try {
+    await runJob(world, "PyTorchJob");
+    const group = () => world.cluster.peek(KINDS.coschedulingPodGroup, "ml/j");
+    const { uid } = group()?.metadata ?? {};
+    ok(uid);
+    linger(world);
+    storeRestart(world, "PyTorchJob");
+    await world.settle(1000);
+    equal(group()?.metadata?.uid, uid);
+    await letGo(world);
+    await world.settle(1000);
+    equal(group()?.metadata?.uid, uid);
+    equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  } finally {
+    await world.stop();
+  }
+});
