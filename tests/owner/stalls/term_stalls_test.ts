@@ -49,6 +49,14 @@ const QUIET: Readonly<Record<string, (it: ReturnType<typeof scene>) => unknown>>
     it.set("a", { stop: { reason: "Pruned", message: "", time: "2026-01-01T00:00:00Z" } }),
   "whose pods fail and are started again": (it) =>
     it.set("a", { failure: { headline: "node-0 exited 1", time: "2026-01-01T00:00:00Z" } }),
+  "that is being restarted, and whose pods go": async (it) => {
+    const time = "2026-01-01T00:00:00Z";
+    await it.set("a", { restart: { count: 1, reason: "Asked", message: "", time } });
+    const metadata = { ...pod("a", "a-p1").metadata, deletionTimestamp: time };
+    it.podSeen("updated", { ...pod("a", "a-p1"), metadata });
+    it.podSeen("updated", { ...pod("a", "a-p1"), metadata, status: { phase: "Failed" } });
+    it.podSeen("deleted", pod("a", "a-p1"));
+  },
   "that has ended": (it) => it.set("a", { conditions: [{ type: "Complete", status: "True" }] }),
   "that is gone": (it) => it.see(it.object("a"), true),
   "that is done": (it) => it.push("a", { step: 20, phase: "Training", progressPercentage: 100 }),
