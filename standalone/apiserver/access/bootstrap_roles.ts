@@ -98,23 +98,6 @@ const JOB_CONTROLLER: Rule[] = [
   EVENTS,
 ];
 
-const NODE: Rule[] = [
-  on("", ["services", "pods", "nodes", "namespaces"], READ),
-  on("", ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], ["get"]),
-  on("", ["nodes"], ["create", "patch", "update"]),
-  on("", ["nodes/status", "pods/status", "persistentvolumeclaims/status"], [
-    "get",
-    "patch",
-    "update",
-  ]),
-  on("", ["pods"], ["create", "delete"]),
-  on("", ["serviceaccounts/token"], ["create"]),
-  on(COORDINATION, ["leases"], ["get", "create", "update", "patch", "delete"]),
-  on("authentication.k8s.io", ["tokenreviews"], ["create"]),
-  on("authorization.k8s.io", ["subjectaccessreviews", "localsubjectaccessreviews"], ["create"]),
-  EVENTS,
-];
-
 const ROLES: Readonly<Record<string, readonly Rule[]>> = {
   "cluster-admin": [on("*", ["*"], ["*"]), { nonResourceURLs: ["*"], verbs: ["*"] }],
   "admin": ADMIN,
@@ -138,7 +121,6 @@ const ROLES: Readonly<Record<string, readonly Rule[]>> = {
     on("authentication.k8s.io", ["tokenreviews"], ["create"]),
     on("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
   ],
-  "system:node": NODE,
   "system:controller:job-controller": JOB_CONTROLLER,
 };
 
