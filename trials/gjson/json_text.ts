@@ -18,12 +18,7 @@ class JsonTextError extends Error {
 }
 
 const SPACE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ["true", true],
-  ["false", false],
-  ["null", null],
-]);
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /** Parses the whole text as one value. */
 export function readJsonText(text: string): JsonReading {
@@ -62,14 +57,8 @@ class JsonReader {
     if (first === "{") return this.#object(depth);
     if (first === "[") return this.#array(depth);
     if (first === '"') return this.#string();
-    const number = this.#take(NUMBER);
-    if (number !== undefined) return Number(number);
-    for (const [word, value] of WORDS) {
-      if (this.text.startsWith(word, this.#index)) {
-        this.#index += word.length;
-        return value;
-      }
-    }
+    const scalar = this.#take(SCALAR);
+    if (scalar !== undefined) return JSON.parse(scalar);
     throw this.#mistake(first === undefined ? "the JSON ends too early" : "not JSON");
   }
 
@@ -117,12 +106,10 @@ class JsonReader {
     if (end >= length) throw this.#mistake("a string is missing or not closed");
     this.#index = end + 1;
     try {
-      const value: unknown = JSON.parse(this.text.slice(start, end + 1));
-      if (typeof value === "string") return value;
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+      return String(JSON.parse(this.text.slice(start, end + 1)));
+    } catch {
+      throw new JsonTextError("a string that is not valid JSON", start);
     }
-    throw new JsonTextError("a string that is not valid JSON", start);
   }
 
   #space(): void {
