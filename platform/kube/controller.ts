@@ -28,15 +28,7 @@ export interface ControllerMetrics {
 }
 
 /** A controller. Keys may be enqueued before it runs. */
-export interface Controller {
-  /** Reconciles this key soon. Many calls before a worker takes it make one reconciliation. */
-  enqueue(key: string): void;
-  /**
-   * Starts the sources, waits until their caches are filled, and works until `signal` aborts; then waits
-   * for the keys in hand. Call it once.
-   */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type Controller = ReturnType<typeof createController>;
 
 /** Brings the cluster to the state that the object of the key describes. */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
@@ -100,7 +92,7 @@ function handleSuccess(queue: WorkQueue, key: string, result: ReconcileResult): 
 }
 
 /** A controller; it starts with {@link Controller.run}. */
-export function createController(options: ControllerOptions): Controller {
+export function createController(options: ControllerOptions) {
   const { name, reconcile, workers = 1, clock = systemClock, random, metrics = {} } = options;
   const { deadlineMs = Infinity, backoff, sources = [] } = options;
   if (!(Number.isInteger(workers) && workers > 0)) {
@@ -136,8 +128,13 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   return {
+    /** Reconciles this key soon. Many calls before a worker takes it make one reconciliation. */
     enqueue: queue.add,
-    async run(signal) {
+    /**
+     * Starts the sources, waits until their caches are filled, and works until `signal` aborts; then waits
+     * for the keys in hand. Call it once.
+     */
+    async run(signal: AbortSignal): Promise<void> {
       if (started) throw new Error(`controller ${name}: run can be called only once`);
       started = true;
       const ends = sources.map((source) => source.start(queue.add));

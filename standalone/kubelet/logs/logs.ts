@@ -16,13 +16,6 @@ export interface LogKey {
   readonly attempt: number;
 }
 
-/** Takes the output of one start of a container. */
-export interface LogWriter {
-  write(stream: "stdout" | "stderr", chunk: Uint8Array): void;
-  /** Writes what has no line end yet and closes the file. */
-  close(): void;
-}
-
 /** Store of container logs. */
 export type LogStore = ReturnType<typeof createLogStore>;
 
@@ -129,7 +122,8 @@ export function createLogStore(options: LogStoreOptions) {
   const pathOf = (key: LogKey) => `${folderOf(key)}/${key.attempt}.log`;
 
   return {
-    open(key: LogKey): LogWriter {
+    /** Begins a start's log, which takes the output of its container. */
+    open(key: LogKey) {
       Deno.mkdirSync(folderOf(key), { recursive: true, mode: 0o700 });
       const path = pathOf(key);
       const file = new RotatingFile(path, mostBytes);
@@ -152,11 +146,12 @@ export function createLogStore(options: LogStoreOptions) {
         }
       };
       return {
-        write(stream, chunk) {
+        write(stream: "stdout" | "stderr", chunk: Uint8Array): void {
           for (const line of cutters[stream].push(chunk)) append(stream, line);
           readers.notify(path);
         },
-        close() {
+        /** Writes what has no line end yet and closes the file. */
+        close(): void {
           for (const stream of ["stdout", "stderr"] as const) {
             for (const line of cutters[stream].flush()) append(stream, line);
           }
