@@ -17,6 +17,13 @@ import type { OwnerRef } from "../platform/kube/resource.ts";
 import { WATCHED } from "./watched.ts";
 
 const managedSpec = z.looseObject({ managedBy: z.string().optional() });
+const countedStatus = z.looseObject({
+  jobsStatus: z.array(z.looseObject({
+    ready: z.number(),
+    succeeded: z.number(),
+    failed: z.number(),
+  })),
+});
 
 const { complete, failed, earlyStopped, suspended } = TRAINJOB_CONDITIONS;
 
@@ -43,7 +50,12 @@ export const TRAINJOB: JobKind = defineJobKind({
     const { managedBy } = managedSpec.safeParse(spec).data ?? {};
     return managedBy === MULTIKUEUE_CONTROLLER ? managedBy : undefined;
   },
-  hasBegun: ({ status }) => status?.state !== undefined && status.state !== "Created",
+  hasBegun({ status }) {
+    if (status?.state !== undefined) return status.state !== "Created";
+    // Upstream's definition has no state.
+    const { jobsStatus = [] } = countedStatus.safeParse(status).data ?? {};
+    return jobsStatus.some(({ ready, succeeded, failed }) => ready + succeeded + failed > 0);
+  },
   stop: [
     { type: earlyStopped, status: "True", reason: TRAINJOB_REASONS.rulesMet },
     // For those who know no other end.

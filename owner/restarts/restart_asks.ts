@@ -27,7 +27,8 @@ async function answerOf(
   { restart, ...by }: RestartRequest,
   signal: AbortSignal,
 ): Promise<RestartAnswer> {
-  const { message = `asked for by ${by.user}` } = restart;
+  // Who asks is said apart: the job's pods are told the message.
+  const { message = "by hand" } = restart;
   const outcome = await store.store({ ...by, ...restart, message }, signal);
   if (outcome.kind === "pruned") return droppedField(by.job.kind, "status.restart");
   if (outcome.kind !== "refused") return { restart: outcome.restart };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { endOf, restartsOf } from "../../crds/job_state.ts";
+import { endOf, restartsOf, shownStateOf } from "../../crds/job_state.ts";
 
 /** A TrainJob's status with conditions, each `Type=Status` or `Type=Status/Reason`. */
 function jobWith(...conditions: string[]): Pick<AnyJob, "status"> {
@@ -46,3 +46,25 @@ Deno.test("`restartsOf()` counts what the object counts, and at least the restar
   const statuses = [{ restarts: 5, restart }, { restart }, { restarts: "5" }, undefined];
   assert.deepEqual(statuses.map((status) => restartsOf({ metadata: {}, status })), [5, 2, 0, 0]);
 });
+
+const job = { name: "node", ready: 0, succeeded: 0, failed: 0 };
+const begun: Record<string, { status: AnyJob["status"]; want: string }> = {
+  "a state": { status: { state: "Running" }, want: "Running" },
+  "a state that says otherwise than its Jobs": {
+    status: { state: "Created", jobsStatus: [{ ...job, ready: 1 }] },
+    want: "Created",
+  },
+  "no state, where a definition drops it, and a pod that runs": {
+    status: { jobsStatus: [{ ...job, ready: 1 }] },
+    want: "Running",
+  },
+  "no state, and no pod yet": { status: { jobsStatus: [job] }, want: "Created" },
+  "no status": { status: undefined, want: "Created" },
+  "Jobs that are none": { status: { jobsStatus: "x" }, want: "Created" },
+};
+for (const [sentence, { status, want }] of Object.entries(begun)) {
+  Deno.test(`\`shownStateOf()\` reads a TrainJob with ${sentence}`, () => {
+    const job = { apiVersion: "v1", kind: "TrainJob", metadata: {}, status };
+    assert.equal(shownStateOf(TRAINJOB, job), want);
+  });
+}
