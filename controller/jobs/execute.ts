@@ -11,7 +11,7 @@ import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
-import { pagesOf } from "../../platform/kube/watching/paged_list.ts";
+import { listAll } from "../../platform/kube/watching/paged_list.ts";
 import type { TrialHooks } from "../trainjob/trials.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
@@ -68,10 +68,8 @@ export type Executed = "done" | "outdated" | "waiting";
 async function hasOlderPods({ client, pods, job, run, signal }: Execution): Promise<boolean> {
   const { namespace, name, uid = "" } = job.metadata;
   const selection = { namespace, labelSelector: `${V1_LABELS.jobName}=${name}` };
-  for await (const { items } of pagesOf({ client, kind: pods.created, selection, signal })) {
-    if (olderPods(run, items).some(({ metadata }) => isControlledBy(metadata, uid))) return true;
-  }
-  return false;
+  const { items } = await listAll({ client, kind: pods.created, selection, signal });
+  return olderPods(run, items).some(({ metadata }) => isControlledBy(metadata, uid));
 }
 
 /**

@@ -9,16 +9,12 @@ import type { WatchedJob, WatchedPod } from "../../crds/watched.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { finishOf, replicatedJobOf } from "../jobset/buckets.ts";
+import { LATE_MS, latePods } from "../restart_events.ts";
 import type { ChildWrite } from "./children.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import { type JobSetDecision, patchOf, reportsSuspended, restartMark } from "./jobset_plan.ts";
 import { type ObservedJob, openRestart, ownJobSet, restartCountOf } from "./observed.ts";
 import { trainerJobs } from "./state.ts";
-
-/** Time after which a wait is told of, in milliseconds: of a pod after the end of its grace. */
-const LATE_MS = 60_000;
-/** Pods that are named. */
-const NAMED_PODS = 3;
 
 /** Reports whether a pod is of the job, by its labels. Pods of another JobSet count only if the job has none now. */
 export function isOwnPod(
@@ -97,8 +93,6 @@ export function planResumption(job: ObservedJob): JobSetDecision {
   return { plan: resumes ? patchOf(jobSet, { spec: { suspend: false } }) : { kind: "none" } };
 }
 
-const nodeOf = ({ spec }: WatchedPod) => spec?.nodeName ? ` on node "${spec.nodeName}"` : "";
-
 /**
  * Returns for what a restart has waited too long, for people, or the time until it may be so, in milliseconds.
  * `sinceMs`: when this manager began to carry out restarts.
@@ -109,18 +103,10 @@ export function lateWait(
 ): { readonly text?: string; readonly dueMs?: number } {
   const restart = openRestart(job);
   const beginMs = Math.max(sinceMs, Date.parse(restart?.time ?? "") || 0);
-  const dueOf = ({ metadata }: WatchedPod) =>
-    Math.max(beginMs, Date.parse(metadata?.deletionTimestamp ?? "") || 0) + LATE_MS;
   const pods = livingPods(job);
-  const dueMs = pods.length > 0 ? Math.min(...pods.map(dueOf)) : beginMs + LATE_MS;
-  if (nowMs < dueMs) return { dueMs: dueMs - nowMs };
-  const late = pods.filter((pod) => dueOf(pod) <= nowMs);
-  const names = late.slice(0, NAMED_PODS).map((pod) => `"${pod.metadata?.name}"${nodeOf(pod)}`);
-  const more = late.length - names.length;
-  const text = late.length > 0
-    ? `pod ${names.join(", pod ")}${
-      more > 0 ? ` and ${more} more` : ""
-    } do not go; is the node dead?`
-    : `its JobSet and its Jobs are not suspended yet; is their controller running?`;
-  return { text };
+  const {
+    dueMs,
+    text = "its JobSet and its Jobs are not suspended yet; is their controller running?",
+  } = pods.length > 0 ? latePods(pods, { beginMs, nowMs }) : { dueMs: beginMs + LATE_MS };
+  return nowMs < dueMs ? { dueMs: dueMs - nowMs } : { text };
 }

@@ -2,7 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { restartOf, restartUnderWay } from "../../crds/job_state.ts";
-import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { WATCHED } from "../../crds/watched.ts";
@@ -12,7 +12,7 @@ import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
-import { shorten } from "../shorten.ts";
+import { doneEvent, waitsEvent } from "../restart_events.ts";
 import { writeChild, type Writer } from "./act.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
@@ -41,8 +41,7 @@ function tellWait(
 ): void {
   const count = restartOf(trainJob)?.count;
   if (!options.isNews(`${trainJob.metadata.uid} restart ${count} ${cause}`)) return;
-  const message = shorten(`Restart ${count} waits: ${text}`);
-  recordEvent(options, trainJob, { type: "Warning", reason: EVENT_REASONS.restartWaits, message });
+  recordEvent(options, trainJob, waitsEvent(count, text));
 }
 
 /** Looks at the Jobs of a JobSet whose pods are gone, and deletes those that would not run again. */
@@ -116,9 +115,5 @@ export async function endRestart(
     const body = asRead(trainJob, { metadata: { annotations } });
     await client.patch(WATCHED.trainJob, key, { type: "merge", body }, { signal });
   }
-  if (outcome === "done") {
-    const message =
-      `Restart ${restart.count} is done: the pods before it are gone, and others come`;
-    recordEvent(options, trainJob, { type: "Normal", reason: EVENT_REASONS.restarted, message });
-  }
+  if (outcome === "done") recordEvent(options, trainJob, doneEvent(restart.count));
 }

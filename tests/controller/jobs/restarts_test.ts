@@ -61,7 +61,7 @@ for (const kind of KIND_NAMES) {
         equal(count, 1);
         equal(world.job(kind).status?.restart !== undefined, at === "status");
         deepEqual(told(world, EVENT_REASONS.restarted), [
-          "all pods of before restart 1 are gone, and the job goes on",
+          "Restart 1 is done: the pods before it are gone, and others come",
         ]);
         world.reportAll(RUNNING);
         await world.settle();
@@ -280,8 +280,8 @@ testInWorld("pods that do not go are told once with their nodes, and waited for"
   await world.settle(58_000);
   deepEqual(told(world, EVENT_REASONS.restartWaits), []);
   await world.settle(2000);
-  const message = "restart 1 waits for pods that do not go: j-worker-0 on node node-0, " +
-    "j-worker-1 on node node-1, j-worker-2 on node node-2 and 1 more";
+  const message = 'Restart 1 waits: pod "j-worker-0" on node "node-0", pod "j-worker-1" on node ' +
+    '"node-1", pod "j-worker-2" on node "node-2" and 1 more do not go; is the node dead?';
   deepEqual(told(world, EVENT_REASONS.restartWaits), [message]);
   await letGo(world, ["j-worker-0"]);
   for (let minute = 0; minute < 10; minute++) await world.settle(60_000);
@@ -298,7 +298,7 @@ testInWorld("pods that do not go are told once with their nodes, and waited for"
   await world.settle(61_000);
   equal(
     told(world, EVENT_REASONS.restartWaits)[1],
-    "restart 2 waits for pods that do not go: j-master-0",
+    'Restart 2 waits: pod "j-master-0" do not go; is the node dead?',
   );
 });
 
