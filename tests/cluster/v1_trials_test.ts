@@ -1,12 +1,12 @@
 /**
  * Test of a Katib Trial over a TFJob on a real control plane with the shipped admission policy: its pods are labelled
- * as the Trial's, a template's claims to other jobs do not reach them, and pushes stop it.
+ * as the Trial's, a template's claims to other jobs do not reach them, pushes stop it, and a restart makes others.
  */
 import assert from "node:assert/strict";
 import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { LABELS, MANAGER } from "../../crds/names.ts";
+import { ANNOTATIONS, LABELS, MANAGER } from "../../crds/names.ts";
 import { V1_KINDS } from "../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
@@ -101,6 +101,17 @@ Deno.test("a Trial over a TFJob is recorded and stopped, and no template makes a
       const job = await client.get(TFJOB, keyOf("tried"));
       return job.status?.conditions?.at(-1)?.reason === "TFJobEarlyStopped";
     }, { timeoutMs: 30_000 });
+    const { uid } = (await client.get(KINDS.pod, keyOf("plain-worker-0"))).metadata ?? {};
+    const restart = { count: 1, reason: "Asked", message: "", time: "2026-01-01T00:00:00Z" };
+    const patch = { type: "merge", body: { status: { restart } } } as const;
+    await client.patch(TFJOB, keyOf("plain"), patch, { subresource: "status" });
+    await until("the other TFJob is restarted", async () => {
+      const { status } = await client.get(TFJOB, keyOf("plain"));
+      return status?.restart?.endTime !== undefined;
+    }, { timeoutMs: 60_000 });
+    const { metadata: again } = await client.get(KINDS.pod, keyOf("plain-worker-0"));
+    assert.notEqual(again?.uid, uid);
+    assert.equal(again?.annotations?.[ANNOTATIONS.restartCount], "1");
     assert.doesNotMatch(await manager.log(), /"level":"ERROR"/i);
   }, {
     flags: { jobset: "external", observationSink: "memory" },
