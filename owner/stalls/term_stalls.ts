@@ -127,6 +127,12 @@ export function openTermStalls(options: TermStallsOptions) {
       podOf,
       onSpent,
     });
+    if (stall !== undefined) {
+      // An owner before this one has told it: of a storm, too, each is one of many.
+      const atMs = Date.parse(stall.time ?? "");
+      if (!Number.isNaN(atMs)) toldMs.set(job.uid, atMs);
+      named.set(job.uid, { times: 1, dueMs: nowMs + NAMED_MS });
+    }
     runs.set(job.uid, made);
     paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
     return made;
@@ -157,6 +163,7 @@ export function openTermStalls(options: TermStallsOptions) {
     setQuiet(run, false);
     if (run.stall === undefined) return;
     run.stall = run.note = undefined;
+    run.isHeld = false;
     noteTime(run);
     if (message === undefined) writes.add(run);
     else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
@@ -198,6 +205,9 @@ export function openTermStalls(options: TermStallsOptions) {
         [...runs.values()].filter(({ isExpected }) => isExpected).length,
       );
       const isStorm = storm.isOn() || together(Date.parse(stall?.time ?? ""));
+      // The others of a storm that is over may be about to make a step.
+      if (run.isHeld && !isStorm) run.watch = excused(run.watch, now.monotonicMs);
+      run.isHeld = isStorm;
       run.note = actor.consider({ run, object, isStorm, now }, signal);
     };
   }

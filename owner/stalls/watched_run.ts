@@ -70,6 +70,8 @@ export class WatchedRun {
   isOpen: boolean;
   /** What was told of it. */
   stall: JobStall | undefined;
+  /** Whether it is stalled, and left alone as one of a storm. */
+  isHeld = false;
   /** Whether it is shown as quiet. */
   isQuiet = false;
   #spent: TimeSpent;
@@ -153,7 +155,10 @@ export class WatchedRun {
         silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
       };
     });
-    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs), beside);
+    // The silence of a stall that was told may have begun anew; that of the job has not.
+    const sinceMs = Date.parse(this.stall?.since ?? "") ||
+      wallMs - (monotonicMs - this.watch.sinceMs);
+    return stallOfWatch(this.watch, pods, sinceMs, beside);
   }
 
   /** Takes a push. Returns whether it is a sign of progress. */

@@ -237,6 +237,70 @@ Deno.test("of many jobs that stall together none is restarted", async () => {
   await it.end();
 });
 
+/** Of a storm: jobs that hang until they are told, and still are not acted on. */
+async function storm(it: ReturnType<typeof scene>, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, at) => `job-${at}`);
+  for (const name of names) await it.add(name, SAVED);
+  await it.train(names, 20);
+  await beats(it, names, 2000);
+  assert.equal(it.stalled(), count);
+  return names;
+}
+
+const restarts = (it: ReturnType<typeof scene>, names: readonly string[]) =>
+  names.filter((name) => restartOf(it.object(name)) !== undefined);
+
+Deno.test("the next owner knows a storm of stalls by what the jobs say", async () => {
+  const it = scene({ policy: RESTART });
+  const names = await storm(it, 6);
+  await it.succeed();
+  await beats(it, names, 2000);
+  assert.equal(it.stalled(), 6);
+  assert.deepEqual(restarts(it, names), []);
+  await it.end();
+});
+
+Deno.test("a stall that the next owner finds names its pods anew", async () => {
+  const it = scene();
+  await it.add("a", SAVED);
+  await it.train(["a"], 20);
+  await it.clock.advance(30_000);
+  const { since, time, pods } = stallOf(it.object("a")) ?? {};
+  assert.equal(pods, undefined);
+  await it.succeed();
+  for (let second = 0; second < 60; second += 5) {
+    for (const at of [0, 1]) it.beat("a", `p${at}`, [[at, 19, second, "train.py:1"]]);
+    it.beat("a", "p2", [[2, 18, second, "data.py:1"]]);
+    await it.clock.advance(5000);
+  }
+  const now = stallOf(it.object("a"));
+  assert.deepEqual([now?.since, now?.time], [since, time]);
+  assert.deepEqual(now?.pods?.map(({ name }) => name), ["a-node-0-p2"]);
+  await it.end();
+});
+
+Deno.test("when most jobs of a storm make steps, the others wait their whole limit again", async () => {
+  const it = scene({ policy: { action: "Stop" } });
+  const names = await storm(it, 12);
+  const ended = () => names.filter((name) => endOf(TRAINJOB, it.object(name)) === "Failed");
+  let step = 20;
+  async function goOn(back: number, seconds: number) {
+    for (let second = 0; second < seconds; second += 5) {
+      for (const name of names.slice(0, back)) it.push(name, { step, phase: "Training" });
+      for (const name of names.slice(back)) it.beat(name, "p1", [[0, 19, step, "train.py:1"]]);
+      step += 5;
+      await it.clock.advance(5000);
+    }
+  }
+  await goOn(8, 300);
+  assert.deepEqual(ended(), []);
+  await goOn(11, 330);
+  assert.deepEqual(ended(), ["job-11"], "that hangs by itself");
+  const { message } = it.object("job-11").status?.conditions?.[0] ?? {};
+  assert.match(message ?? "", /^no step after 19 since 2026-01-01T00:00:19Z/);
+  await it.end();
+});
+
 for (const when of ["before", "after"] as const) {
   for (const at of [1, 2, 3, 5, 7]) {
     Deno.test(`an owner that is killed ${when} write ${at} exceeds no budget`, async () => {
