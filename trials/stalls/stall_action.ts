@@ -54,25 +54,28 @@ export type StallAction =
 
 const NOTHING_SPENT: RestartBudget = { spent: 0, times: [], stalls: 0 };
 
-/** Whether the checkpoint was made since what the budget counts. */
-function isNewer(
-  checkpoint: JobCheckpoint | undefined,
-  { checkpoint: step, times }: RestartBudget,
-) {
-  if (checkpoint === undefined) return false;
-  const since = Date.parse(times.at(-1) ?? "");
-  return step === undefined || checkpoint.step > step || Date.parse(checkpoint.time) > since;
+/**
+ * The step of a checkpoint from which restarts are counted anew: a higher one than ever, for a job that saves again what it had
+ * saved goes nowhere. After a restart by a person it is the first one, whatever its step: they may have begun elsewhere.
+ */
+function newStep({ checkpoint, last }: StallFacts): number | undefined {
+  if (checkpoint === undefined) return undefined;
+  const { user, time = "", endTime = time, budget: { checkpoint: top = -1 } = {} } = last ?? {};
+  const isAfterPerson = user !== undefined && Date.parse(checkpoint.time) > Date.parse(endTime);
+  return checkpoint.step > top || isAfterPerson ? checkpoint.step : undefined;
 }
 
 /** The budget once the job is restarted; a stall without a step says nothing of where it is. */
-function budgetAfter({ last, checkpoint, step, stepsPerReport, nowMs }: StallFacts): RestartBudget {
+function budgetAfter(facts: StallFacts): RestartBudget {
+  const { last, step, stepsPerReport, nowMs } = facts;
   const before = last?.budget ?? NOTHING_SPENT;
+  const anew = newStep(facts);
   const isSame = step !== undefined && before.step !== undefined &&
     Math.abs(step - before.step) <= stepsPerReport;
   const stalls = step === undefined ? before.stalls : isSame ? before.stalls + 1 : 1;
   return compact({
-    spent: (isNewer(checkpoint, before) ? 0 : before.spent) + 1,
-    checkpoint: checkpoint?.step ?? before.checkpoint,
+    spent: (anew === undefined ? before.spent : 0) + 1,
+    checkpoint: anew ?? before.checkpoint,
     times: [...before.times, rfc3339(nowMs)].slice(-RESTART_LIMITS.aDay),
     // Of stalls in a row the first one counts, so that they do not wander.
     step: step === undefined || isSame ? before.step : step,

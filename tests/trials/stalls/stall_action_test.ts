@@ -132,11 +132,25 @@ const CASES: Record<string, { facts: Partial<StallFacts>; want: StallAction }> =
       budget: { spent: 1, checkpoint: 850, times: [at(-60), at(0)], step: 870, stalls: 1 },
     },
   },
-  "a checkpoint that was saved since the restart begins anew": {
-    facts: { last: restarted({ spent: 3 }), checkpoint: { step: 800, time: at(-30) } },
+  "one of the same step, or a lower one, does not, whenever it was saved": {
+    facts: { last: restarted({ spent: 2 }), checkpoint: { step: 790, time: at(-30) } },
     want: {
       kind: "restart",
-      budget: { spent: 1, checkpoint: 800, times: [at(-60), at(0)], step: 812, stalls: 1 },
+      budget: { spent: 3, checkpoint: 800, times: [at(-60), at(0)], step: 812, stalls: 1 },
+    },
+  },
+  "and the limit counts from the highest": {
+    facts: { last: restarted({ spent: 3 }), checkpoint: { step: 800, time: at(-30) } },
+    want: limit("it was restarted 3 times since its checkpoint of step 800"),
+  },
+  "but one that was saved since a person's restart begins anew, at whatever step": {
+    facts: {
+      last: restarted({ spent: 3 }, { user: "alice" }),
+      checkpoint: { step: 700, time: at(-30) },
+    },
+    want: {
+      kind: "restart",
+      budget: { spent: 1, checkpoint: 700, times: [at(-60), at(0)], step: 812, stalls: 1 },
     },
   },
   "a restart by a person counts nothing": {
@@ -245,7 +259,7 @@ Deno.test("however often a job stalls, and whatever is saved, no more restarts t
   const turn = fc.record({
     minutes: fc.integer({ min: 1, max: 400 }),
     saves: fc.boolean(),
-    steps: fc.integer({ min: 0, max: 20 }),
+    steps: fc.integer({ min: -20, max: 20 }),
     byPerson: fc.boolean(),
   });
   fc.assert(fc.property(
@@ -256,18 +270,20 @@ Deno.test("however often a job stalls, and whatever is saved, no more restarts t
       const state: { last?: JobRestart } = {};
       let checkpoint = { step: 800, time: rfc3339(NOW) };
       const own: number[] = [];
-      let sinceSaved = 0;
+      // Those since a checkpoint of a higher step, or since the first one after a person's restart.
+      let [sinceSaved, top, isAfterPerson, isSaved] = [0, -1, false, false];
       for (const { minutes, saves, steps, byPerson } of turns) {
         nowMs += minutes * MINUTE;
-        step += steps;
+        step = Math.max(0, step + steps);
         if (saves) {
           checkpoint = { step, time: rfc3339(nowMs - 1000) };
-          sinceSaved = 0;
+          isSaved = true;
         }
         const { last } = state;
         const base = { count: ++count, reason: "Stalled", message: "", time: rfc3339(nowMs) };
         const endTime = rfc3339(nowMs);
         if (byPerson) {
+          [isAfterPerson, isSaved] = [true, false];
           state.last = { ...base, endTime, user: "alice", budget: last?.budget };
           continue;
         }
@@ -279,7 +295,10 @@ Deno.test("however often a job stalls, and whatever is saved, no more restarts t
         if (action.kind !== "restart") continue;
         state.last = { ...base, endTime, budget: action.budget };
         own.push(nowMs);
+        const isAnew = checkpoint.step > top || (isAfterPerson && isSaved);
+        if (isAnew) [sinceSaved, top] = [0, checkpoint.step];
         sinceSaved += 1;
+        isAfterPerson = false;
         assert.ok(sinceSaved <= maxRestarts);
         assert.ok(own.filter((it) => it > nowMs - 24 * 60 * MINUTE).length <= 10);
       }
