@@ -113,7 +113,8 @@ export function openTermStalls(options: TermStallsOptions) {
       createdMs: Date.parse(String(object.metadata.creationTimestamp ?? "")),
       hasReported: progress !== undefined,
     });
-    const podOf = (name: string) => jobs.get(kind)?.pods?.get({ namespace: job.namespace, name });
+    const pods = jobs.get(kind)?.pods;
+    const podOf = pods && ((name: string) => pods.get({ namespace: job.namespace, name }));
     const stall = writer.told(kind, object);
     // Not all jobs of a new owner at once.
     const timeDueMs = nowMs + PACE_MS * (1 + Math.random() / 2);

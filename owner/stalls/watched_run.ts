@@ -13,6 +13,7 @@ import { type BesideStall, stallOfWatch } from "../../trials/stalls/stall_words.
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
 import {
   beginRun,
+  excused,
   phaseOf,
   reported,
   stepped,
@@ -56,8 +57,8 @@ interface RunOptions {
   readonly stall: JobStall | undefined;
   readonly spent: TimeSpent;
   readonly timeDueMs: number;
-  /** Returns a pod of the job as a cache has it. */
-  readonly podOf: (name: string) => WatchedPod | undefined;
+  /** Returns a pod of the job as a cache has it. Undefined: no cache has pods of its kind. */
+  readonly podOf: ((name: string) => WatchedPod | undefined) | undefined;
   /** Called with seconds that were counted. */
   readonly onSpent?: ((on: Spending, seconds: number) => void) | undefined;
 }
@@ -83,6 +84,8 @@ export class WatchedRun {
   /** What is said of that: why nothing is done. */
   note: string | undefined;
   readonly #pods = new Map<string, KnownPod>();
+  /** UIDs of the pods that a cache shows to run, whether they have reported or not. */
+  readonly #running = new Set<string>();
   /** The highest step that pushes and heartbeats of this run have shown. */
   #topStep = -1;
 
@@ -106,9 +109,10 @@ export class WatchedRun {
     return this.#topStep < 0 ? undefined : this.#topStep;
   }
 
-  /** Whether the job is expected to make progress: it runs, and so do the pods that report. */
+  /** Whether the job is expected to make progress: it runs, and so do the pods that report, or any before those have. */
   get isExpected(): boolean {
-    return this.isOpen && this.#pods.values().every((it) => it.runs);
+    const mayRun = this.#pods.size > 0 || this.#running.size > 0 || this.options.podOf === undefined;
+    return this.isOpen && mayRun && this.#pods.values().every((it) => it.runs);
   }
 
   /** The pace, with the pod that has shown it last, once the program in that has started. */
@@ -196,6 +200,7 @@ export class WatchedRun {
   seen(uid: string, pod: WatchedPod | undefined, nowMs: number): boolean {
     const known = this.#pods.get(uid);
     const restarts = pod?.failure?.restarts ?? 0;
+    this.#show(uid, pod !== undefined && runs(pod), nowMs);
     if (known === undefined) {
       // The pace says that the program in this pod had started before there was this owner.
       const { watch: { pace, signs } } = this;
@@ -209,8 +214,9 @@ export class WatchedRun {
     }
     if (pod === undefined || isEndedPhase(pod.status?.phase)) {
       this.#pods.delete(uid);
-      // The others go on without one that has done its part.
-      if (pod?.status?.phase === "Succeeded") return false;
+      // The others go on without one that has done its part, and was not told to go.
+      const { status, metadata } = pod ?? {};
+      if (status?.phase === "Succeeded" && metadata?.deletionTimestamp === undefined) return false;
     } else {
       const next = { ...known, runs: runs(pod), restarts };
       this.#pods.set(uid, next);
@@ -218,6 +224,13 @@ export class WatchedRun {
     }
     this.begin(nowMs);
     return true;
+  }
+
+  /** Notes whether a pod runs. The time of a start, and all silence, counts from the first one that does. */
+  #show(uid: string, isRunning: boolean, nowMs: number): void {
+    if (!isRunning) return void this.#running.delete(uid);
+    if (this.#running.size === 0 && this.#pods.size === 0) this.watch = excused(this.watch, nowMs);
+    if (this.#running.size < PODS_MAX) this.#running.add(uid);
   }
 
   /** Begins another run. */
@@ -257,18 +270,18 @@ export class WatchedRun {
 
   /** The pod, if a cache has that very one. */
   #podNow(name: string, uid: string): WatchedPod | undefined {
-    const pod = this.options.podOf(name);
+    const pod = this.options.podOf?.(name);
     return pod?.metadata?.uid === uid ? pod : undefined;
   }
 
   #heard({ name, uid }: Push["pod"], heard: Moment, ranks?: readonly RankPlace[]): void {
+    const known = this.#pods.get(uid) ?? { name, runs: true, restarts: 0, ranks: [] };
+    if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
+    this.#pods.set(uid, { ...known, heard, ...(ranks && { ranks }) });
     if (this.#spent.untilMs === undefined && this.isExpected) {
       const startMs = Date.parse(this.#podNow(name, uid)?.status?.startTime ?? "");
       const ranMs = Math.max(0, heard.wallMs - startMs) || 0;
       this.#spent = countedFrom(this.#spent, heard.monotonicMs - ranMs);
     }
-    const known = this.#pods.get(uid) ?? { name, runs: true, restarts: 0, ranks: [] };
-    if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
-    this.#pods.set(uid, { ...known, heard, ...(ranks && { ranks }) });
   }
 }

@@ -247,8 +247,61 @@ Deno.test("a new owner knows that a job is done, and that one without a pace has
   const done = { progressPercentage: 100, lastUpdatedTime };
   await it.add("done", { ...RUNNING, trainerStatus: done, pace: { silences: { Any: [1, 9] } } });
   await it.add("begun");
+  for (const name of ["done", "begun"]) it.podSeen("added", pod(name, `${name}-p1`));
   await it.clock.advance(3_000_000);
   assert.deepEqual(it.events.map(({ name }) => name), ["begun"]);
+  await it.end();
+});
+
+const PENDING = { status: { phase: "Pending" } };
+const MINUTE = 60_000;
+/** What takes the pods of a job that runs, and has it go on in new ones. */
+const ANEW: Readonly<Record<string, (it: ReturnType<typeof scene>) => unknown>> = {
+  "its restart": async (it) => {
+    const restart = { count: 1, reason: "Asked", message: "", time: "2026-01-01T00:01:00Z" };
+    await it.set("a", { restart });
+    it.podSeen("deleted", pod("a", "a-p1"));
+    await it.set("a", { restart: { ...restart, endTime: "2026-01-01T00:02:00Z" } });
+  },
+  "a restart of its JobSet": (it) => {
+    const { metadata } = pod("a", "a-p1");
+    const going = { ...metadata, deletionTimestamp: "2026-01-01T00:01:00Z" };
+    it.podSeen("updated", { ...pod("a", "a-p1"), metadata: going });
+    // Its last words, when it is told to go.
+    it.push("a", { step: 20, phase: "Training" });
+    it.podSeen("updated", pod("a", "a-p1", { metadata: going, status: { phase: "Succeeded" } }));
+    it.podSeen("deleted", pod("a", "a-p1"));
+  },
+};
+for (const [what, happens] of Object.entries(ANEW)) {
+  for (const owners of [1, 2]) {
+    Deno.test(`a start after ${what} counts from when a pod runs; owners: ${owners}`, async () => {
+      const it = scene();
+      await it.add("a");
+      it.podSeen("added", pod("a", "a-p1"));
+      await it.train(["a"], 20);
+      await happens(it);
+      for (const uid of ["a-p2", "a-p3"]) it.podSeen("added", pod("a", uid, PENDING));
+      if (owners > 1) await it.succeed();
+      await it.clock.advance(120 * MINUTE);
+      assert.deepEqual([it.stalled(), it.events], [0, []], "it waits for a node");
+      it.podSeen("updated", pod("a", "a-p2"));
+      await it.clock.advance(29 * MINUTE);
+      assert.equal(it.stalled(), 0);
+      await it.clock.advance(2 * MINUTE);
+      assert.equal(it.stalled(), 1);
+      await it.end();
+    });
+  }
+}
+
+Deno.test("a new owner judges a job whose pods run already, and were not heard of", async () => {
+  const it = scene();
+  await it.add("a");
+  it.podSeen("added", pod("a", "a-p1"));
+  await it.succeed();
+  await it.clock.advance(31 * MINUTE);
+  assert.equal(it.stalled(), 1);
   await it.end();
 });
 
