@@ -86,6 +86,8 @@ export class WatchedRun {
   readonly #pods = new Map<string, KnownPod>();
   /** UIDs of the pods that a cache shows to run, whether they have reported or not. */
   readonly #running = new Set<string>();
+  /** UIDs of the last pods that have ended: what is heard of one later was on its way. */
+  readonly #ended = new Set<string>();
   /** The highest step that pushes and heartbeats of this run have shown. */
   #topStep = -1;
 
@@ -111,7 +113,8 @@ export class WatchedRun {
 
   /** Whether the job is expected to make progress: it runs, and so do the pods that report, or any before those have. */
   get isExpected(): boolean {
-    const mayRun = this.#pods.size > 0 || this.#running.size > 0 || this.options.podOf === undefined;
+    const mayRun = this.#pods.size > 0 || this.#running.size > 0 ||
+      this.options.podOf === undefined;
     return this.isOpen && mayRun && this.#pods.values().every((it) => it.runs);
   }
 
@@ -200,6 +203,8 @@ export class WatchedRun {
   seen(uid: string, pod: WatchedPod | undefined, nowMs: number): boolean {
     const known = this.#pods.get(uid);
     const restarts = pod?.failure?.restarts ?? 0;
+    const isOver = pod === undefined || isEndedPhase(pod.status?.phase);
+    if (isOver) this.#noteEnd(uid);
     this.#show(uid, pod !== undefined && runs(pod), nowMs);
     if (known === undefined) {
       // The pace says that the program in this pod had started before there was this owner.
@@ -212,7 +217,7 @@ export class WatchedRun {
       this.#spent = continued(this.#spent);
       return false;
     }
-    if (pod === undefined || isEndedPhase(pod.status?.phase)) {
+    if (isOver) {
       this.#pods.delete(uid);
       // The others go on without one that has done its part, and was not told to go.
       const { status, metadata } = pod ?? {};
@@ -224,6 +229,12 @@ export class WatchedRun {
     }
     this.begin(nowMs);
     return true;
+  }
+
+  #noteEnd(uid: string): void {
+    this.#ended.add(uid);
+    const [oldest = ""] = this.#ended;
+    if (this.#ended.size > PODS_MAX) this.#ended.delete(oldest);
   }
 
   /** Notes whether a pod runs. The time of a start, and all silence, counts from the first one that does. */
@@ -275,6 +286,7 @@ export class WatchedRun {
   }
 
   #heard({ name, uid }: Push["pod"], heard: Moment, ranks?: readonly RankPlace[]): void {
+    if (this.#ended.has(uid)) return;
     const known = this.#pods.get(uid) ?? { name, runs: true, restarts: 0, ranks: [] };
     if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
     this.#pods.set(uid, { ...known, heard, ...(ranks && { ranks }) });

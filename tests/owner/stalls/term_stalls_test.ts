@@ -295,6 +295,25 @@ for (const [what, happens] of Object.entries(ANEW)) {
   }
 }
 
+Deno.test("a heartbeat that comes late does not bring a pod back that is gone", async () => {
+  const it = scene();
+  await it.add("a");
+  for (const uid of ["a-p1", "a-p2"]) it.podSeen("added", pod("a", uid));
+  it.beat("a", "p1", [[0, 19, 0, "train.py:1"]]);
+  it.beat("a", "p2", [[1, 19, 0, "train.py:1"]]);
+  it.podSeen("deleted", pod("a", "a-p2"));
+  it.beat("a", "p2", [[1, 19, 0, "train.py:1"]]);
+  for (let step = 20; step < 60; step++) {
+    for (const [rank, name] of ["p1", "p3"].entries()) it.beat("a", name, [[rank, step, 0, ""]]);
+    await it.clock.advance(1000);
+  }
+  await it.clock.advance(20 * MINUTE);
+  const { message = "", pods } = stallOf(it.object("a")) ?? {};
+  assert.match(message, /^no step after 59/);
+  assert.deepEqual([pods, message.includes("p2")], [undefined, false]);
+  await it.end();
+});
+
 Deno.test("a new owner judges a job whose pods run already, and were not heard of", async () => {
   const it = scene();
   await it.add("a");
