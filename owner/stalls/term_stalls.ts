@@ -2,7 +2,7 @@
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { endOf, paceOf, progressOf, shouldProgress, timeSpentOf } from "../../crds/job_state.ts";
 import type { JobCheckpoint } from "../../crds/job_restart.ts";
-import type { JobPace } from "../../crds/job_stall.ts";
+import type { JobPace, JobStall } from "../../crds/job_stall.ts";
 import type { Spending } from "../../crds/job_time_spent.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
@@ -39,6 +39,20 @@ const LATE_MS = 5_000;
 const PACE_MS = 600_000;
 /** How often the pods of one stall may be named, and how long after the last look, in milliseconds. */
 const [NAMED_MOST, NAMED_MS] = [6, 5_000];
+/** Least time between two notes of one stall, in milliseconds. */
+const NOTE_MS = 60_000;
+
+/** How often the pods of a stall were named, and what was noted beside. */
+interface Named {
+  times: number;
+  dueMs: number;
+  note: string | undefined;
+  noteDueMs: number;
+}
+
+/** What a stall says of its pods, but for when they were heard. */
+const namesOf = (stall: JobStall | undefined) =>
+  stall?.pods?.map((it) => ({ ...it, lastHeard: undefined }));
 
 /** Options of {@link openTermStalls}. */
 export interface TermStallsOptions {
@@ -73,7 +87,7 @@ export function openTermStalls(options: TermStallsOptions) {
   /** When the pace of a job may be written, and the last one that was, by UID. */
   const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
   /** How often the pods of a stall of this term were named, and when they may be again. */
-  const named = createBoundedCache<{ times: number; dueMs: number; note?: string }>(MAX_JOBS);
+  const named = createBoundedCache<Named>(MAX_JOBS);
   /** When jobs were called stalled that have made no step since, on the wall clock, by UID. */
   const toldMs = createBoundedCache<number>(MAX_JOBS);
   /** Jobs that do not say what they shall; later those of which no more than their time is to be written. */
@@ -132,7 +146,7 @@ export function openTermStalls(options: TermStallsOptions) {
       // An owner before this one has told it: of a storm, too, each is one of many.
       const atMs = Date.parse(stall.time ?? "");
       if (!Number.isNaN(atMs)) toldMs.set(job.uid, atMs);
-      named.set(job.uid, { times: 1, dueMs: nowMs + NAMED_MS });
+      named.set(job.uid, { times: 1, dueMs: nowMs + NAMED_MS, note: undefined, noteDueMs: nowMs });
     }
     runs.set(job.uid, made);
     paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
@@ -189,7 +203,8 @@ export function openTermStalls(options: TermStallsOptions) {
       run.stall = stallNow(run, now, time);
       setQuiet(run, false);
       noteTime(run);
-      named.set(run.job.uid, { times: 1, dueMs: now.monotonicMs, note: run.note });
+      const dueMs = now.monotonicMs;
+      named.set(run.job.uid, { times: 1, dueMs, note: run.note, noteDueMs: dueMs });
       tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
     }
   }
@@ -216,11 +231,15 @@ export function openTermStalls(options: TermStallsOptions) {
   /** Says again which pods stand out, of which more is known some heartbeats later, and why nothing is done. */
   function nameAgain(run: WatchedRun, nowMs: number): void {
     const known = named.get(run.job.uid);
-    if (known === undefined || known.times >= NAMED_MOST || nowMs < known.dueMs) return;
+    if (known === undefined || nowMs < known.dueMs) return;
+    const isNoted = run.note !== known.note && nowMs >= known.noteDueMs;
+    if (!isNoted && known.times >= NAMED_MOST) return;
     known.dueMs = nowMs + NAMED_MS;
     const next = stallNow(run, moment(), run.stall?.time);
-    if (sameJson(next.pods, run.stall?.pods) && run.note === known.note) return;
-    known.times += 1;
+    const isNamed = known.times < NAMED_MOST && !sameJson(namesOf(next), namesOf(run.stall));
+    if (!isNoted && !isNamed) return;
+    if (isNamed) known.times += 1;
+    if (isNoted) known.noteDueMs = nowMs + NOTE_MS;
     known.note = run.note;
     run.stall = next;
     writes.add(run);

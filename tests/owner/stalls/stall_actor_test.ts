@@ -237,6 +237,44 @@ Deno.test("of many jobs that stall together none is restarted", async () => {
   await it.end();
 });
 
+Deno.test("a stall in which nothing changes is not written again; its note stays true", async () => {
+  const it = scene({ policy: { ...RESTART, maxRestarts: 0 } });
+  await it.add("a");
+  await it.train(["a"], 20);
+  async function beatAll(seconds: number) {
+    for (let second = 0; second < seconds; second += 5) {
+      for (const at of [0, 1]) it.beat("a", `p${at}`, [[at, 19, second, "train.py:1"]]);
+      it.beat("a", "p2", [[2, 18, second, "data.py:1"]]);
+      await it.clock.advance(5000);
+    }
+  }
+  const note = () => /; not restarted: (.*)$/.exec(stallOf(it.object("a"))?.message ?? "")?.[1];
+  await beatAll(60);
+  assert.equal(note(), "it has reported no checkpoint");
+  const before = it.writes.length;
+  await beatAll(120);
+  assert.equal(it.writes.length, before);
+  // More often than pods may be named.
+  for (let round = 0; round < 10; round++) {
+    await it.clock.advance(70_000);
+    assert.equal(note(), "none of its pods is heard");
+    await beatAll(70);
+    assert.equal(note(), "it has reported no checkpoint");
+  }
+  const flapping = it.writes.length;
+  for (let round = 0; round < 30; round++) {
+    await it.clock.advance(30_000);
+    await beatAll(10);
+  }
+  // In 20 minutes, beside the time spent and the names of pods; the note changed 60 times.
+  const wrote = it.writes.length - flapping;
+  assert.ok(wrote <= 20 + 8, `a note a minute at most: ${wrote} writes`);
+  await it.set("a", SAVED);
+  await beatAll(70);
+  assert.equal(note(), "maxRestarts is 0");
+  await it.end();
+});
+
 /** Of a storm: jobs that hang until they are told, and still are not acted on. */
 async function storm(it: ReturnType<typeof scene>, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, at) => `job-${at}`);
