@@ -68,7 +68,8 @@ class MilepostCallback(TrainerCallback):
             control.should_training_stop = True
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._say_saved()
+        # No step follows that would say that the others have saved, too.
+        self._saved = None
         if self.run is not None and not self._is_given:
             self.run.close()
 
