@@ -27,7 +27,7 @@ import {
   type JobWriter,
   recordJobEvent,
 } from "./replica_writes.ts";
-import { isRestarting, olderPods } from "./restart_plan.ts";
+import { awaitedPods } from "./restart_plan.ts";
 import type { Replica, Run } from "./run.ts";
 import { serviceOf } from "./replica_service.ts";
 import { isTerminating } from "./slots.ts";
@@ -65,11 +65,11 @@ export interface Execution extends JobWriter {
 export type Executed = "done" | "outdated" | "waiting";
 
 /** Whether the API server has pods of before a restart that caches do not show: those of before and after never meet. */
-async function hasOlderPods({ client, pods, job, run, signal }: Execution): Promise<boolean> {
+async function hasAwaitedPods({ client, pods, job, run, signal }: Execution): Promise<boolean> {
   const { namespace, name, uid = "" } = job.metadata;
   const selection = { namespace, labelSelector: `${V1_LABELS.jobName}=${name}` };
   const { items } = await listAll({ client, kind: pods.created, selection, signal });
-  return olderPods(run, items).some(({ metadata }) => isControlledBy(metadata, uid));
+  return awaitedPods(run, items).some(({ metadata }) => isControlledBy(metadata, uid));
 }
 
 /**
@@ -84,7 +84,7 @@ async function mayCreate(execution: Execution, { createPods }: Plan): Promise<bo
     hasEnded(live.status?.conditions) === hasEnded(job.status.conditions) &&
     (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false) &&
     restartOf(live)?.count === run.restart?.count &&
-    !(isRestarting(run) && createPods.length > 0 && await hasOlderPods(execution));
+    !(run.restart !== undefined && createPods.length > 0 && await hasAwaitedPods(execution));
 }
 
 /** Deletes pods of a job that are not being deleted already. */

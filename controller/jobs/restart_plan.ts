@@ -25,6 +25,10 @@ export function olderPods<T extends KubeObject>(
   return pods.filter((pod) => !(countOf(pod) >= count));
 }
 
+/** Returns the older pods that the next ones wait for: all while a restart is under way, and later those that still go. */
+export const awaitedPods = <T extends KubeObject>(run: Pick<Run, "restart">, pods: readonly T[]) =>
+  olderPods(run, pods).filter((pod) => isRestarting(run) || isTerminating(pod));
+
 /** The plan while old pods are there; those that do not go, as of a node that is down, are told of once a restart. */
 function untilGone(
   plan: Plan,
@@ -64,7 +68,9 @@ export function decideWithRestart(observed: ObservedRun & { readonly isValid: bo
     ...(restarts && { run: { ...run, status: { ...others, replicaStatuses: {} } } }),
   });
   if (restarts && older.size > 0) return untilGone(plan, observed, [...older]);
-  const alone = older.size > 0 ? { ...plan, createPods: [] } : plan;
+  // Those that live and stay are members as others: what is made beside them takes the place of one that is gone.
+  const isHeld = goesOn ? awaitedPods(run, pods).length > 0 : older.size > 0;
+  const alone = isHeld ? { ...plan, createPods: [] } : plan;
   const { restart } = run;
   if (restart === undefined || !isRestarting(run)) return alone;
   const over = { ...plan.status, restart: { ...restart, endTime: rfc3339(nowMs) } };

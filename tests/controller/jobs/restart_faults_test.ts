@@ -122,6 +122,33 @@ testInWorld("an old pod that no cache shows keeps the next ones from being made"
   ok(storedRestart(world, "PyTorchJob")?.endTime);
 });
 
+testInWorld("an old pod that goes, and is shown as living, is waited for", async (world) => {
+  await runJob(world, "PyTorchJob");
+  linger(world);
+  await world.stop();
+  world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata: { finalizers: null } });
+  world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+  world.cluster.hold(KINDS.pod);
+  storeRestart(world, "PyTorchJob");
+  world.start();
+  await world.settle(1000);
+  world.edit("PyTorchJob", { runPolicy: { suspend: true } });
+  await world.settle(1000);
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+  // The next leader knows nothing of the deletions.
+  await world.stop();
+  const mixed = watchGenerations(world);
+  world.edit("PyTorchJob", { runPolicy: { suspend: false } });
+  world.start();
+  for (let second = 0; second < 3; second++) await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), ",,,");
+  world.cluster.catchUp();
+  await letGo(world);
+  for (let second = 0; second < 3; second++) await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  deepEqual(mixed, []);
+});
+
 testInWorld(
   "a cache of jobs that does not show a restart makes no old pod again",
   async (world) => {

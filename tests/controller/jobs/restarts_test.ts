@@ -389,3 +389,54 @@ testInWorld("the launcher of an MPIJob has no right to workers that go", async (
   equal(rules().length, 4);
   match(world.creations().at(-1) ?? "", /launcher/);
 });
+
+/** A job whose restart ended beside its pods: nobody had deleted them when it was found invalid. */
+async function endedBesideItsPods(world: JobWorld): Promise<void> {
+  await runJob(world, "PyTorchJob", {}, { restartPolicy: "OnFailure" });
+  await world.stop();
+  storeRestart(world, "PyTorchJob");
+  world.edit("PyTorchJob", { pytorchReplicaSpecs: { Master: { replicas: 2 } } });
+  world.start();
+  await world.settle(1000);
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+  world.edit("PyTorchJob", { pytorchReplicaSpecs: { Master: { replicas: 1 } } });
+  await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), ",,,,");
+}
+
+testInWorld("a pod that fails beside pods of before a restart is made again", async (world) => {
+  await endedBesideItsPods(world);
+  const { length } = world.creations();
+  linger(world);
+  world.report("j-worker-0", { phase: "Failed", exitCode: 1 });
+  await world.settle(1000);
+  await world.settle(1000);
+  // Its name is taken; another that is gone waits for it, too.
+  world.cluster.edit(KINDS.pod, "ml/j-worker-1", { metadata: { finalizers: null } });
+  world.cluster.remove(KINDS.pod, "ml/j-worker-1");
+  await world.settle(1000);
+  equal(world.creations().length, length);
+  await letGo(world);
+  await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), ",1,1,,");
+  world.reportAll(RUNNING);
+  await world.settle(1000);
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Running"]);
+  // Of the pod, and of the job.
+  equal(told(world, "PyTorchJobRestarting").length, 2);
+  storeRestart(world, "PyTorchJob", { count: 2 });
+  await letGo(world);
+  for (let second = 0; second < 3; second++) {
+    await world.settle(1000);
+    await letGo(world);
+  }
+  await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), "2,2,2,2,2");
+});
+
+testInWorld("a job grows beside pods of before a restart", async (world) => {
+  await endedBesideItsPods(world);
+  world.edit("PyTorchJob", { pytorchReplicaSpecs: { Worker: { replicas: 6 } } });
+  await world.settle(1000);
+  equal(Object.values(countsOf(world)).join(), ",,,,,1,1");
+});
