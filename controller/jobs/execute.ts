@@ -60,7 +60,8 @@ export interface Execution extends JobWriter {
 
 /**
  * Result of an execution: `outdated` if the plan was made from an outdated cache, and the pass is to be repeated;
- * `waiting` if names of replicas are not free yet, or the gang scheduler has not taken the job's pod group.
+ * `waiting` if something could not be made: names of replicas are not free yet, the gang scheduler has not taken the
+ * job's pod group, or a call failed, which is among the attempts.
  */
 export type Executed = "done" | "outdated" | "waiting";
 
@@ -148,9 +149,9 @@ async function createAll(execution: Execution, plan: Plan): Promise<Executed> {
       take(await createObject(execution, services, serviceOf(run, replica)))
     ),
   ];
-  await attempts.each(calls, (call) => call());
+  const isMade = await attempts.each(calls, (call) => call());
   if (creations.has("outdated")) return "outdated";
-  return creations.has("taken") ? "waiting" : "done";
+  return isMade && !creations.has("taken") ? "done" : "waiting";
 }
 
 /**
@@ -226,7 +227,8 @@ async function admitted(execution: Execution, plan: Plan): Promise<Plan> {
   const { lastReconcileTime = rfc3339(clock.now()), ...status } = plan.status;
   if (isAdmitted) return { ...plan, status };
   const waiting = { ...plan, createPods: [], createServices: [] };
-  return { ...waiting, status: { ...status, lastReconcileTime } };
+  const undone = plan.undone && { undone: { ...plan.undone, lastReconcileTime } };
+  return { ...waiting, status: { ...status, lastReconcileTime }, ...undone };
 }
 
 /** Executes the plan. Every step may be repeated. Throws if the status cannot be written. */
@@ -239,14 +241,13 @@ export async function execute(execution: Execution, wanted: Plan): Promise<Execu
   const free = await admitted(execution, wanted);
   const children = await keepChildren(execution, free);
   const plan = children === "kept" ? free : withoutLast(execution, free);
-  const result = await execution.attempts.one(() => createAll(execution, plan)) ?? "done";
-  if (plan.undone !== undefined && !isDeleted) {
-    await writeStatus(execution, plan.undone);
-  } else if (!plan.statusFirst && result !== "outdated") {
-    await writeStatus(execution, plan.status);
-    tell(execution, plan);
+  const result = await execution.attempts.one(() => createAll(execution, plan)) ?? "waiting";
+  const waits = children === "waiting" || plan.createPods.length < wanted.createPods.length;
+  const undone = isDeleted && !waits && result === "done" ? undefined : plan.undone;
+  if (!plan.statusFirst && result !== "outdated") {
+    await writeStatus(execution, undone ?? plan.status);
+    if (undone === undefined) tell(execution, plan);
   }
   if (plan.deleteJob) await deleteJob(execution);
-  const waits = children === "waiting" || plan.createPods.length < wanted.createPods.length;
   return waits ? "waiting" : result;
 }

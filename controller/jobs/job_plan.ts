@@ -25,7 +25,7 @@ export interface ObservedRun {
 export interface Plan extends Omit<ReplicaPlan, keyof Failures | "notices"> {
   /** The status; fields that are not the engine's are as they were. */
   readonly status: V1Status;
-  /** The status if something cannot be deleted, or claimed. Absent: it says nothing of what is deleted. */
+  /** The status if something cannot be deleted, claimed or created. Absent: it says nothing of what is. */
   readonly undone?: V1Status;
   /** Whether the status is written before anything is deleted, lest an interrupted pass forget why. */
   readonly statusFirst: boolean;

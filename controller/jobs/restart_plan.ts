@@ -73,6 +73,8 @@ export function decideWithRestart(observed: ObservedRun & { readonly isValid: bo
   const alone = isHeld ? { ...plan, createPods: [] } : plan;
   const { restart } = run;
   if (restart === undefined || !isRestarting(run)) return alone;
+  // A status that is written first cannot say how the pass went: the next one does.
+  if (restarts && plan.statusFirst) return plan;
   const over = { ...plan.status, restart: { ...restart, endTime: rfc3339(nowMs) } };
   if (!restarts) return { ...alone, status: over };
   return {

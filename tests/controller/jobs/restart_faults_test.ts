@@ -1,6 +1,7 @@
 /** Tests of restarts of v1 jobs whose leader is killed at any write, or whose caches are behind. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { EVENT_REASONS } from "../../../crds/names.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { gangScheduler } from "../../../controller/jobs/gang.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
@@ -194,6 +195,93 @@ testInWorld("a pod that cannot be adopted keeps a restart from its end", async (
   for (let minute = 0; minute < 6; minute++) await world.settle(60_000);
   equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
   ok(storedRestart(world, "PyTorchJob")?.endTime);
+});
+
+/** Lets time pass, more than any delay of a pass that failed. */
+async function pass(world: JobWorld, seconds = 5): Promise<void> {
+  for (let second = 0; second < seconds; second++) await world.settle(1000);
+}
+
+const restarted = (world: JobWorld) =>
+  world.events.filter(({ reason }) => reason === EVENT_REASONS.restarted).length;
+
+/** Asserts that the restart of a job is still under way, with that many new pods. */
+function isUnderWay(world: JobWorld, made: number): void {
+  equal(Object.values(countsOf(world)).join(""), "1".repeat(made));
+  ok(storedRestart(world, "PyTorchJob"));
+  deepEqual([storedRestart(world, "PyTorchJob")?.endTime, restarted(world)], [undefined, 0]);
+}
+
+/** Asserts that the restart of a job is over, and was told once. */
+function isOver(world: JobWorld): void {
+  equal(Object.values(countsOf(world)).join(), "1,1,1,1,1");
+  ok(storedRestart(world, "PyTorchJob")?.endTime);
+  equal(restarted(world), 1);
+}
+
+for (const [verb, kind] of [["list", "Pod"], ["get", "PyTorchJob"]] as const) {
+  testInWorld(`a restart is not over before a ${verb} of a ${kind} succeeds`, async (world) => {
+    await runJob(world, "PyTorchJob");
+    world.fault((call) =>
+      call.verb === verb && call.kind === kind ? new Error("refused") : undefined
+    );
+    storeRestart(world, "PyTorchJob");
+    await pass(world);
+    isUnderWay(world, 0);
+    world.cluster.faults.length = 0;
+    await pass(world, 60);
+    isOver(world);
+  });
+}
+
+testInWorld("a restart is not over before each pod is made, once", async (world) => {
+  await runJob(world, "PyTorchJob", { backoffLimit: 3 }, { restartPolicy: "OnFailure" });
+  world.fault(({ verb, key }) =>
+    verb === "create" && key === "ml/j-worker-3" ? new Error("quota") : undefined
+  );
+  storeRestart(world, "PyTorchJob");
+  await pass(world);
+  isUnderWay(world, 4);
+  world.reportAll({ phase: "Running" });
+  // Why a pod is made again is written at once.
+  world.report("j-worker-0", { phase: "Failed", exitCode: 1 });
+  await pass(world, 20);
+  isUnderWay(world, 4);
+  equal(world.reasons.filter((it) => it === "PyTorchJobRestarting").length, 1);
+  world.cluster.faults.length = 0;
+  await pass(world, 60);
+  isOver(world);
+  world.reportAll({ phase: "Running" });
+  await pass(world);
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Running"]);
+});
+
+Deno.test("a restart is not over before the gang scheduler has taken the group", async () => {
+  const world = new JobWorld();
+  world.gang = gangScheduler("volcano");
+  world.start();
+  try {
+    const phase = (phase: string) =>
+      world.cluster.edit(KINDS.volcanoPodGroup, "ml/j", { status: { phase } });
+    await runJob(world, "PyTorchJob");
+    phase("Running");
+    await pass(world);
+    equal(world.pods.length, 5);
+    linger(world);
+    storeRestart(world, "PyTorchJob");
+    await pass(world);
+    phase("Pending");
+    await letGo(world);
+    await pass(world);
+    isUnderWay(world, 0);
+    ok(world.job("PyTorchJob").status?.lastReconcileTime);
+    phase("Inqueue");
+    await pass(world);
+    isOver(world);
+    equal(world.job("PyTorchJob").status?.lastReconcileTime, undefined);
+  } finally {
+    await world.stop();
+  }
 });
 
 Deno.test("the pod group of a gang stays while its job is restarted", async () => {
