@@ -148,19 +148,21 @@ function injectContainer(container: Container, identity: readonly EnvVar[]): Con
 const verbatim = (value: string) => value.replaceAll("$", "$$$$");
 
 /**
- * Returns the pod of a job that was restarted with what its programs go on from, in variables of its containers; those
- * that a container has itself stay.
+ * Returns the pod with what its programs go on from, in variables of its containers; those that a container has itself
+ * stay. Whatever has made the pod anew, its job may have a checkpoint.
  */
 export function withResumption(
   pod: Pod,
   job: Pick<AnyJob, "metadata" | "status"> | undefined,
 ): Pod {
-  const restart = job && restartOf(job);
-  if (pod.spec === undefined || job === undefined || restart === undefined) return pod;
+  if (pod.spec === undefined || job === undefined) return pod;
   const { step, location } = checkpointOf(job) ?? {};
-  const all: EnvVar[] = [{ name: RESUME_ENV.restart, value: String(restart.count) }];
+  const { count } = restartOf(job) ?? {};
+  const all: EnvVar[] = [];
+  if (count !== undefined) all.push({ name: RESUME_ENV.restart, value: String(count) });
   if (step !== undefined) all.push({ name: RESUME_ENV.checkpointStep, value: String(step) });
   if (location) all.push({ name: RESUME_ENV.checkpoint, value: verbatim(location) });
+  if (all.length === 0) return pod;
   const containers = pod.spec.containers.map((container) => {
     const env = container.env ?? [];
     const missing = all.filter(({ name }) => !env.some((it) => it.name === name));

@@ -113,8 +113,11 @@ const IDENTITY = [
   ],
   [CONTAINER_NAME_ENV, "the name of the container"],
   [RESUME_ENV.restart, "the count of the job's last restart, of pods that were made after it"],
-  [RESUME_ENV.checkpointStep, "of such pods: the step of the job's newest checkpoint"],
-  [RESUME_ENV.checkpoint, "of such pods: where that checkpoint is, if it was said"],
+  [
+    RESUME_ENV.checkpointStep,
+    "the step of the checkpoint that was the job's newest when the pod was made",
+  ],
+  [RESUME_ENV.checkpoint, "where that checkpoint is, if it was said"],
 ].map((
   [names = "", holds = ""],
 ) => [names.split(", ").map(code).join(", "), holds.startsWith("/") ? code(holds) : holds]);

@@ -211,11 +211,13 @@ const variablesOf = (job: Parameters<typeof withResumption>[1], env?: EnvVar[]) 
   return made.spec?.containers[0]?.env?.map(({ name, value }) => `${name}=${value}`) ?? [];
 };
 
-Deno.test("`withResumption()` says from where to go on, only after a restart", () => {
+Deno.test("`withResumption()` says from where to go on, also before any restart", () => {
   const time = "2026-01-01T00:00:00Z";
   const step = "MILEPOST_CHECKPOINT_STEP=1200";
   assert.deepEqual(variablesOf(undefined), []);
-  assert.deepEqual(variablesOf({ metadata: {}, status: { checkpoint: { step: 1, time } } }), []);
+  assert.deepEqual(variablesOf({ ...restarted(), status: {} }), []);
+  const saved = { ...restarted(), status: { checkpoint: { step: 1200, location: "/a", time } } };
+  assert.deepEqual(variablesOf(saved), [step, "MILEPOST_CHECKPOINT=/a"]);
   assert.deepEqual(variablesOf(restarted()), ["MILEPOST_RESTART=2"]);
   assert.deepEqual(variablesOf(restarted({ step: 1200, time })), ["MILEPOST_RESTART=2", step]);
   const location = "/a/$(HOME)/$$x";

@@ -4,16 +4,19 @@ import os
 import tempfile
 import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import milepost
-from milepost import Checkpoint, Resumption
+from milepost import Checkpoint, Resumption, resumption
+from milepost.endpoint import Answer
 from tests.fakes import Bench, FakeEndpoint
 from tests.tls_server import TlsServer
 
 VARIABLES = {"MILEPOST_RESTART": "2", "MILEPOST_CHECKPOINT_STEP": "1200", "MILEPOST_CHECKPOINT": "s3://b/1200"}
-BY_VARIABLES = Resumption(2, Checkpoint(1200, "s3://b/1200"))
+BY_VARIABLES = Resumption(2, Checkpoint(1200, "s3://b/1200"), answered=False)
 
 
 class CheckpointTest(unittest.TestCase):
@@ -120,13 +123,62 @@ class ResumeTest(unittest.TestCase):
     def test_without_an_answer_the_variables_count(self) -> None:
         self.assertEqual(milepost.resume(environ=VARIABLES), BY_VARIABLES)
         environ = self.server.environ | VARIABLES
-        for tells in ((503, {}), (404, {}), (200, [1]), (200, {"checkpoint": {"step": "x"}, "restart": 1})):
+        silent: list[tuple[int, object]] = [(503, {}), (403, {}), (200, [1])]
+        for tells in silent:
             self.server.tells = [tells]
             with self.subTest(tells=tells):
                 self.assertEqual(milepost.resume(environ=environ, patience=0.2), BY_VARIABLES)
+        empty: list[tuple[int, object]] = [(404, {}), (200, {"checkpoint": {"step": "x"}, "restart": 1})]
+        for tells in empty:
+            self.server.tells = [tells]
+            with self.subTest(tells=tells):
+                want = replace(BY_VARIABLES, answered=True)
+                self.assertEqual(milepost.resume(environ=environ, patience=0.2), want)
         for name, bad in (("URL", "ftp://x"), ("TOKEN", "/nowhere"), ("CA_CERT", "/nowhere")):
             broken = environ | {f"KUBEFLOW_TRAINER_STATUS_{name}": bad}
             self.assertEqual(milepost.resume(environ=broken, patience=0.2), BY_VARIABLES)
+
+    def test_no_answer_is_not_that_nothing_was_saved(self) -> None:
+        nothing = Resumption(answered=False)
+        self.assertNotEqual(nothing, Resumption())
+        self.server.tells = [(503, {})]
+        with self.assertLogs("milepost", "WARNING") as logs:
+            self.assertEqual(milepost.resume(environ=self.server.environ, patience=0.2), nothing)
+        self.assertIn("the manager does not say", logs.output[0])
+        self.server.tells = [(403, {})]
+        asked = self.server.asked
+        with self.assertLogs("milepost", "WARNING") as logs:
+            self.assertEqual(milepost.resume(environ=self.server.environ), nothing)
+        self.assertIn("403", logs.output[0])
+        self.assertEqual(self.server.asked, asked + 1)
+        broken = self.server.environ | {"KUBEFLOW_TRAINER_STATUS_URL": "ftp://x"}
+        self.assertEqual(milepost.resume(environ=broken), nothing)
+
+    def test_a_failover_is_outlasted_without_haste(self) -> None:
+        def outage(seconds: float) -> tuple[Resumption | None, list[float]]:
+            clock = mock.Mock(now=1000.0)
+            pauses: list[float] = []
+
+            def sleep(pause: float) -> None:
+                pauses.append(pause)
+                clock.now += pause
+
+            body = b'{"checkpoint": {"step": 7}}'
+            endpoint = mock.Mock()
+            endpoint.get = lambda: Answer(503) if clock.now < 1000 + seconds else Answer(200, body=body)
+            clock.monotonic, clock.sleep = lambda: clock.now, sleep
+            with mock.patch.object(resumption, "time", clock), mock.patch.object(resumption, "HttpsEndpoint") as made:
+                made.return_value = endpoint
+                return milepost.resume(environ=self.server.environ), pauses
+
+        went_on, pauses = outage(55)
+        self.assertEqual(went_on, Resumption(0, Checkpoint(7)))
+        self.assertLess(max(pauses), 5.01)
+        self.assertLess(len(pauses), 25)
+        self.assertNotEqual(pauses, outage(55)[1])
+        never, pauses = outage(1e9)
+        self.assertEqual(never, Resumption(answered=False))
+        self.assertLess(sum(pauses), 120)
 
     def test_variables_that_make_no_sense_are_none(self) -> None:
         for value in ("", "-1", "x", "9" * 20):
@@ -137,7 +189,7 @@ class ResumeTest(unittest.TestCase):
         self.server.drips = True
         self.server.tells = [(200, {"long": "x" * 1000})]
         began = time.monotonic()
-        self.assertEqual(milepost.resume(environ=self.server.environ, patience=0.5), Resumption())
+        self.assertEqual(milepost.resume(environ=self.server.environ, patience=0.5), Resumption(answered=False))
         self.assertLess(time.monotonic() - began, 5)
 
 

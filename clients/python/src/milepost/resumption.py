@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 import unicodedata
 from collections.abc import Mapping
@@ -15,13 +16,16 @@ from .notices import Notices
 from .surroundings import place_of
 
 LOCATION_MAX = 512
-# What the manager sets in the pods that it makes after a restart.
+# What the manager sets in pods whose job has it.
 _RESTART, _STEP, _LOCATION = "MILEPOST_RESTART", "MILEPOST_CHECKPOINT_STEP", "MILEPOST_CHECKPOINT"
-# How long the job's status is asked for, and how long between two times.
-_PATIENCE_S = 10.0
-_PAUSE_S = 0.5
-# The job is there and nothing is known of it yet; or it refuses for good.
-_FINAL = (400, 403, 404, 405, 410, 422)
+# How long the job's status is asked for: a new leader takes a quarter of a minute and more.
+_PATIENCE_S = 90.0
+# How long between two times, at most: at first, and after some. Many processes ask, and not all at once.
+_PAUSE_S, _PAUSE_MAX_S = 0.5, 5.0
+# The job is there, and nothing is known of it yet.
+_UNKNOWN = 404
+# It refuses for good.
+_FINAL = (400, 403, 405, 410, 422)
 
 
 def is_location(text: str) -> bool:
@@ -44,18 +48,23 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Resumption:
-    """From where a job goes on: the number of its restarts, and its newest checkpoint."""
+    """From where a job goes on: the number of its restarts, and its newest checkpoint.
+
+    Without `answered` nobody has said so: it is what was known when the pod was made, or nothing.
+    """
 
     restart: int = 0
     checkpoint: Checkpoint | None = None
+    answered: bool = True
 
 
 def resume(*, patience: float = _PATIENCE_S, environ: Mapping[str, str] | None = None) -> Resumption | None:
     """Returns from where this process goes on; None outside of a job. Never raises.
 
-    The manager is asked, for no more than `patience` seconds, whatever has started this process: a restart by Milepost, one
-    by the JobSet, or a new pod. If it does not answer, the variables count that it has set in the pod. `checkpoint` is
-    None if none was said by `Run.checkpoint`. `environ` is for tests.
+    The manager is asked, for about `patience` seconds at most, whatever has started this process: a restart by Milepost, one
+    by the JobSet, or a new pod. Its first answer counts. If there is none, `answered` is False, and the variables count
+    that were set in the pod: who saves over a checkpoint should not begin anew then. `checkpoint` is None if none was
+    said by `Run.checkpoint`. `environ` is for tests.
     """
     notices = Notices()
     around = os.environ if environ is None else environ
@@ -65,16 +74,18 @@ def resume(*, patience: float = _PATIENCE_S, environ: Mapping[str, str] | None =
         place = place_of(around)
         if place is None:
             return known
+        known = known or Resumption(answered=False)
         answer = _asked(HttpsEndpoint(place, deadline_s=min(DEADLINE_S, max(0.1, patience))), patience, notices)
-        return _of_answer(answer, known or Resumption())
+        return _of_answer(answer, known)
     except Exception as error:
         notices.say("what the job goes on from is not known", error)
-        return known
+        return known or Resumption(answered=False)
 
 
 def _asked(endpoint: HttpsEndpoint, patience: float, notices: Notices) -> object:
-    """Returns the status of the job; None if there is none, or nobody says it."""
+    """Returns the status of the job; None if nobody says it."""
     ends_by = time.monotonic() + patience
+    pause = _PAUSE_S
     problem: Exception | None = None
     try:
         while True:
@@ -82,15 +93,19 @@ def _asked(endpoint: HttpsEndpoint, patience: float, notices: Notices) -> object
                 answer = endpoint.get()
                 if answer.status == 200:
                     return json.loads(answer.body)
-                if answer.status in _FINAL:
-                    return None
+                if answer.status == _UNKNOWN:
+                    return {}
                 problem = RuntimeError(f"it answers {answer.status}")
+                if answer.status in _FINAL:
+                    ends_by = 0.0
             except (OSError, ValueError, HTTPException) as error:
                 problem = error
-            if time.monotonic() + _PAUSE_S >= ends_by:
+            wait = pause * random.uniform(0.5, 1.0)
+            if time.monotonic() + wait >= ends_by:
                 notices.say("the manager does not say what the job goes on from", problem)
                 return None
-            time.sleep(_PAUSE_S)
+            time.sleep(wait)
+            pause = min(2 * pause, _PAUSE_MAX_S)
     finally:
         endpoint.close()
 
@@ -116,7 +131,7 @@ def _of_variables(environ: Mapping[str, str]) -> Resumption | None:
     restart, step = (_whole(environ.get(name, "")) for name in (_RESTART, _STEP))
     if restart is None and step is None:
         return None
-    return Resumption(restart or 0, _checkpoint_of(step, environ.get(_LOCATION)))
+    return Resumption(restart or 0, _checkpoint_of(step, environ.get(_LOCATION)), answered=False)
 
 
 def _whole(text: str) -> int | None:
