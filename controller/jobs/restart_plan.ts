@@ -14,15 +14,19 @@ import { isTerminating } from "./slots.ts";
 export const isRestarting = ({ restart }: Pick<Run, "restart">): boolean =>
   restart !== undefined && restart.endTime === undefined;
 
-/** Returns the pods that were made before the job's last restart: those that do not say that they were made after it. */
+/**
+ * Returns the pods that were made before the job's last restart: those that do not say that they were made after this one.
+ * A count that was lost comes again; then those are that the restart names.
+ */
 export function olderPods<T extends KubeObject>(
   { restart }: Pick<Run, "restart">,
   pods: readonly T[],
 ): T[] {
-  const { count = 0 } = restart ?? {};
+  if (restart === undefined) return [];
+  const named = new Set(restart.pods);
   const countOf = ({ metadata }: T) =>
     Number(metadata?.annotations?.[ANNOTATIONS.restartCount] ?? 0);
-  return pods.filter((pod) => !(countOf(pod) >= count));
+  return pods.filter((pod) => countOf(pod) !== restart.count || named.has(pod.metadata?.uid ?? ""));
 }
 
 /** Returns the older pods that the next ones wait for: all while a restart is under way, and later those that still go. */

@@ -18,8 +18,8 @@ export const countRestarts = ({ jobs, jobSets, onRestart = () => {} }: RestartsO
     cache.jobs.onChange(({ object, old }) => {
       const restart = restartOf(object);
       if (old === undefined || restart === undefined) return;
-      const times = restart.count - (restartOf(old)?.count ?? 0);
-      if (times > 0) onRestart(restart.user === undefined ? "policy" : "user", times);
+      const isNext = restart.count > (restartOf(old)?.count ?? 0);
+      if (isNext) onRestart(restart.user === undefined ? "policy" : "user", 1);
     })
   ),
   jobSets.onChange(({ object, old }) => {

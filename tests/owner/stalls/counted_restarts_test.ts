@@ -43,8 +43,9 @@ Deno.test("each restart is counted once by its cause, and what the caches are fi
   onJob({ type: "updated", old: job(1, "ada"), object: job(1, "ada") });
   onJob({ type: "updated", old: job(1, "ada"), object: job(2) });
   onJob({ type: "updated", old: job(2), object: job() });
+  onJob({ type: "updated", old: job(), object: job(2 ** 31 - 1) });
   onJobSet({ type: "added", object: jobSet(7) });
   onJobSet({ type: "updated", old: jobSet(), object: jobSet(2) });
   onJobSet({ type: "updated", old: jobSet(2), object: jobSet(0) });
-  assert.deepEqual(told, ["user 1", "policy 1", "failure 2"]);
+  assert.deepEqual(told, ["user 1", "policy 1", "policy 1", "failure 2"]);
 });
