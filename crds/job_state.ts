@@ -114,37 +114,53 @@ export function shownStateOf(kind: JobKind, job: AnyJob): ShownState {
   return own ?? (kind.hasBegun(job) ? "Running" : "Created");
 }
 
-/** The value of a field of the status, or of the annotation that has it where a definition drops the field. */
-const fieldOf = (
-  { metadata, status }: Pick<AnyJob, "metadata" | "status">,
+/** The parts of a job from which fields are read that a definition may drop. */
+type JobWithFields = Pick<AnyJob, "kind" | "metadata" | "status">;
+
+const annotatedField = z.looseObject({ uid: z.string() });
+
+/** Returns a field of a job as an annotation holds it: with the UID of the job, since whoever copies a job copies annotations. */
+export const fieldText = (uid: string, value: object): string => JSON.stringify({ ...value, uid });
+
+/**
+ * The value of a field of the status, or of the annotation that has it where a definition drops the field. An annotation
+ * that was written for another job counts for nothing, nor does any of a TrainJob: nobody here writes these.
+ */
+function fieldOf(
+  { kind, metadata, status }: JobWithFields,
   field: string,
   annotation: string,
-): unknown => status?.[field] ?? jsonText.safeParse(metadata.annotations?.[annotation]).data;
+): unknown {
+  if (status?.[field] !== undefined || kind === "TrainJob") return status?.[field];
+  const text = jsonText.safeParse(metadata.annotations?.[annotation]).data;
+  const { uid, ...value } = annotatedField.safeParse(text).data ?? {};
+  return uid !== undefined && uid === metadata.uid ? value : undefined;
+}
 
 /** The failure that the job's object holds; with a headline as long as it is no history. Undefined if it holds none. */
-export const failureOf = (job: Pick<AnyJob, "metadata" | "status">): JobFailure | undefined =>
+export const failureOf = (job: JobWithFields): JobFailure | undefined =>
   jobFailureSchema.safeParse(fieldOf(job, "failure", ANNOTATIONS.failure)).data;
 
 /** The stall that the job's object holds; undefined if it holds none. */
-export const stallOf = (job: Pick<AnyJob, "metadata" | "status">): JobStall | undefined =>
+export const stallOf = (job: JobWithFields): JobStall | undefined =>
   jobStallSchema.safeParse(fieldOf(job, "stalled", ANNOTATIONS.stalled)).data;
 
 /** The newest checkpoint that the job's object holds; undefined if it holds none. */
-export const checkpointOf = (job: Pick<AnyJob, "metadata" | "status">): JobCheckpoint | undefined =>
+export const checkpointOf = (job: JobWithFields): JobCheckpoint | undefined =>
   jobCheckpointSchema.safeParse(fieldOf(job, "checkpoint", ANNOTATIONS.checkpoint)).data;
 
 /** The last restart that the job's object holds; undefined if it holds none. */
-export const restartOf = (job: Pick<AnyJob, "metadata" | "status">): JobRestart | undefined =>
+export const restartOf = (job: JobWithFields): JobRestart | undefined =>
   jobRestartSchema.safeParse(fieldOf(job, "restart", ANNOTATIONS.restart)).data;
 
 /** The restart that is under way; undefined if none is. */
-export function restartUnderWay(job: Pick<AnyJob, "metadata" | "status">): JobRestart | undefined {
+export function restartUnderWay(job: JobWithFields): JobRestart | undefined {
   const restart = restartOf(job);
   return restart?.endTime === undefined ? restart : undefined;
 }
 
 /** How often the job was started again as a whole; of a kind that does not count that, by restarts only. */
-export function restartsOf(job: Pick<AnyJob, "metadata" | "status">): number {
+export function restartsOf(job: JobWithFields): number {
   const counted = z.number().safeParse(job.status?.["restarts"]).data ?? 0;
   return Math.max(counted, restartOf(job)?.count ?? 0);
 }

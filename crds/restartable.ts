@@ -12,7 +12,7 @@ export interface RestartObstacle {
 }
 
 /** Returns which restart of the job would be the next one. */
-export const nextRestartOf = (job: Pick<AnyJob, "metadata" | "status">): number =>
+export const nextRestartOf = (job: Pick<AnyJob, "kind" | "metadata" | "status">): number =>
   (restartOf(job)?.count ?? 0) + 1;
 
 /** Returns what keeps the job from being restarted now; undefined if nothing does. */

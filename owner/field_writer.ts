@@ -2,6 +2,7 @@
 import type { AnyJob, JobKind, JobRef, ProgressPlace } from "../crds/job_kind.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import { ignoring, isNotFound } from "../platform/kube/errors.ts";
+import { fieldText } from "../crds/job_state.ts";
 import { fieldPatch, type KeepsProgress, progressPlace } from "./field_patch.ts";
 
 /** Time that a write may take, in milliseconds. */
@@ -32,12 +33,17 @@ export function createFieldWriter(
   }
 
   /** Writes a value, or takes it away where it is undefined. Resolves with the job; undefined if it is gone. */
-  async function put(job: JobRef, place: ProgressPlace, value: unknown, signal: AbortSignal) {
+  async function put(
+    job: JobRef,
+    place: ProgressPlace,
+    value: object | undefined,
+    signal: AbortSignal,
+  ): Promise<AnyJob | undefined> {
     const bounds = { signal, deadlineMs };
     const gone = ignoring(isNotFound);
     if (place.at === "annotation") {
       // A job without annotations has no place for a JSON patch to add one to.
-      const annotations = { [place.key]: value === undefined ? null : JSON.stringify(value) };
+      const annotations = { [place.key]: value === undefined ? null : fieldText(job.uid, value) };
       const body = { metadata: { uid: job.uid, annotations } };
       return await client.patch(job.kind, job, { type: "merge", body }, bounds).catch(gone);
     }
@@ -46,23 +52,19 @@ export function createFieldWriter(
     return await client.patch(job.kind, job, change, { ...options, ...bounds }).catch(gone);
   }
 
+  /** Kinds whose definition has dropped what was written. */
   const dropping = new Set<JobKind>();
 
   return {
     placeOf,
     put,
-    /** Writes a value to the status, and where the definition drops it there, to the annotation. */
-    async keep(job: JobRef, owned: OwnedField, value: unknown, signal: AbortSignal): Promise<void> {
+    /** Writes a value, unless the definition is known to drop it. */
+    async keep(job: JobRef, owned: OwnedField, value: object, signal: AbortSignal): Promise<void> {
       const place = placeOf(job.kind, owned);
-      if (place === undefined) return;
-      const { field, annotation } = owned;
-      if (place.at === "annotation" || annotation === undefined || !dropping.has(job.kind)) {
-        const now: AnyJob | undefined = await put(job, place, value, signal);
-        if (now === undefined || place.at === "annotation") return;
-        if (annotation === undefined || now.status?.[field] !== undefined) return;
-        dropping.add(job.kind);
-      }
-      await put(job, { at: "annotation", key: annotation }, value, signal);
+      if (place === undefined || dropping.has(job.kind)) return;
+      const now = await put(job, place, value, signal);
+      const isField = place.at === "status" && now !== undefined;
+      if (isField && now.status?.[owned.field] === undefined) dropping.add(job.kind);
     },
   };
 }

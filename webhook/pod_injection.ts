@@ -153,7 +153,7 @@ const verbatim = (value: string) => value.replaceAll("$", "$$$$");
  */
 export function withResumption(
   pod: Pod,
-  job: Pick<AnyJob, "metadata" | "status"> | undefined,
+  job: Pick<AnyJob, "kind" | "metadata" | "status"> | undefined,
 ): Pod {
   if (pod.spec === undefined || job === undefined) return pod;
   const { step, location } = checkpointOf(job) ?? {};

@@ -1,5 +1,5 @@
 /** Write of the engine's own fields of a job's status; pushes, stops and restarts write the others. */
-import { failureOf, restartOf } from "../../crds/job_state.ts";
+import { failureOf, fieldText, restartOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { compact, mergePatch, sameJson } from "../../platform/base/json.ts";
@@ -42,16 +42,17 @@ export async function writeStatus(
   };
   const [failure, restart] = [failureOf(job), restartOf(job)];
   const { restart: now, ...others } = status;
+  const { uid = "" } = job.metadata;
   const isField = job.status?.restart !== undefined;
   const old = { ...job.status, ...(failure && { failure }) };
   const changes = statusPatch(old, isField ? status : others);
   const written = changes === undefined ? job : await patch(job, { status: changes }, "status");
-  const isDropped = status.failure !== undefined && written.status?.failure === undefined;
+  const isDropped = written.status?.failure === undefined;
   const annotations = {
-    ...(isDropped && !sameJson(failure, status.failure) &&
-      { [ANNOTATIONS.failure]: JSON.stringify(status.failure) }),
+    ...(status.failure !== undefined && isDropped && !sameJson(failure, status.failure) &&
+      { [ANNOTATIONS.failure]: fieldText(uid, status.failure) }),
     ...(now !== undefined && !isField && !sameJson(restart, now) &&
-      { [ANNOTATIONS.restart]: JSON.stringify(now) }),
+      { [ANNOTATIONS.restart]: fieldText(uid, now) }),
   };
   if (Object.keys(annotations).length > 0) await patch(written, { metadata: { annotations } });
 }

@@ -34,7 +34,7 @@ import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./o
 import { type Outcome, outcomeOf, resourcesWarning } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRestart } from "./restart_plan.ts";
-import { carryOn, endRestart } from "./restarting.ts";
+import { carryOn, tellRestart } from "./restarting.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";
 import { decideStatus, type OwnStatus } from "./status.ts";
@@ -218,7 +218,7 @@ async function pass(
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     const now = await writeStatus(writer, trainJob, status.changes);
     rememberFailure(options, now, status.next);
-    await endRestart(options, writer, { trainJob: now, ...status });
+    tellRestart(options, trainJob, status.restarting);
     await recordTransitions(options, job, status, writer.signal);
     if ("startTime" in status.changes) {
       const kept = { snapshot: inputs?.snapshot, startTime: status.next.startTime };

@@ -2,12 +2,9 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { restartOf, restartUnderWay } from "../../crds/job_state.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { WATCHED } from "../../crds/watched.ts";
-import { rfc3339 } from "../../platform/base/timestamps.ts";
-import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
@@ -101,19 +98,12 @@ export async function carryOn(
   }
 }
 
-/** Tells of a restart that is done, and keeps its end where the definition of TrainJobs drops that from the status. */
-export async function endRestart(
-  options: Pick<JobEventOptions, "events" | "clock">,
-  { client, key, signal }: Writer,
-  { trainJob, restarting }: Pick<StatusDecision, "restarting"> & { readonly trainJob: TrainJob },
-): Promise<void> {
-  if (restarting === undefined || restarting.outcome === "open") return;
-  const { restart, outcome } = restarting;
-  if (trainJob.status?.restart === undefined) {
-    const ended = { ...restart, endTime: rfc3339(options.clock.now()) };
-    const annotations = { [ANNOTATIONS.restart]: JSON.stringify(ended) };
-    const body = asRead(trainJob, { metadata: { annotations } });
-    await client.patch(WATCHED.trainJob, key, { type: "merge", body }, { signal });
-  }
-  if (outcome === "done") recordEvent(options, trainJob, doneEvent(restart.count));
+/** Tells of a restart that is done. */
+export function tellRestart(
+  options: Pick<JobEventOptions, "events">,
+  trainJob: TrainJob,
+  restarting: StatusDecision["restarting"],
+): void {
+  if (restarting?.outcome !== "done") return;
+  recordEvent(options, trainJob, doneEvent(restarting.restart.count));
 }

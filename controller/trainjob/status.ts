@@ -151,7 +151,7 @@ function restartAfter(observed: ObservedJob, hasEnd: boolean) {
   return { restart, outcome: comes ? "done" : "open" } as const;
 }
 
-/** The changes with the end of a restart: the whole field, which may be in an annotation. */
+/** The changes with the end of a restart: the whole field. */
 function withRestartEnd(
   changes: Record<string, unknown> | undefined,
   restarting: ReturnType<typeof restartAfter>,

@@ -67,9 +67,9 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   stalled:
     "on a job of `kubeflow.org/v1` whose definition has no `status.stalled`, by the manager: [since when it makes no progress](../guides/stalls.md), JSON",
   checkpoint:
-    "on a job whose definition has no `status.checkpoint`, by the manager: [its newest checkpoint](../guides/stalls.md), JSON",
+    "on a job of `kubeflow.org/v1` whose definition has no `status.checkpoint`, by the manager: [its newest checkpoint](../guides/stalls.md), JSON",
   restart:
-    "on a job whose definition has no `status.restart`, by the manager: [its last restart](../guides/stalls.md), JSON",
+    "on a job of `kubeflow.org/v1` whose definition has no `status.restart`, by the manager: [its last restart](../guides/stalls.md), JSON",
   restartCount:
     "on a JobSet, and on pods of jobs of `kubeflow.org/v1`, by the manager: the count of the restart that they are of",
   stallPolicy:

@@ -1,7 +1,7 @@
 /** Writer of restarts into their jobs, from which they are read back (docs/decisions/0083). */
 import { type JobKind, type JobRef, jobText } from "../../crds/job_kind.ts";
 import { type JobRestart, restartText } from "../../crds/job_restart.ts";
-import { restartOf } from "../../crds/job_state.ts";
+import { fieldText, restartOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import { isEndedPhase } from "../../crds/pod_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
@@ -59,7 +59,7 @@ export function createRestartStore(options: RestartStoreOptions) {
     if (place === undefined) return undefined;
     const key = { namespace, name };
     if (place.at === "annotation") {
-      const annotations = { [ANNOTATIONS.restart]: JSON.stringify(restart) };
+      const annotations = { [ANNOTATIONS.restart]: fieldText(uid, restart) };
       const body = { metadata: { uid, resourceVersion, annotations } };
       return restartOf(await client.patch(kind, key, { type: "merge", body }, bounds));
     }

@@ -22,12 +22,12 @@ export function createStallWriter(options: FieldWriterOptions) {
   const fields = createFieldWriter(options);
 
   /** The stall that a job holds at the place where it is written: whatever a tenant writes elsewhere is none. */
-  function told(kind: JobKind, { metadata, status }: AnyJob): JobStall | undefined {
+  function told(kind: JobKind, job: AnyJob): JobStall | undefined {
     const place = fields.placeOf(kind, STALL);
     if (place === undefined) return undefined;
     return place.at === "status"
-      ? stallOf({ metadata: {}, status })
-      : stallOf({ metadata, status: undefined });
+      ? stallOf({ ...job, metadata: {} })
+      : stallOf({ ...job, status: undefined });
   }
 
   /** Kinds whose definition has dropped what was written. */

@@ -4,7 +4,6 @@ import { failureOf } from "../../crds/job_state.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { FAILURE_LIMITS } from "../../crds/job_failure.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { SOURCES } from "../python/interpreter.ts";
 import { notebookEnvironment } from "../python/notebook.ts";
@@ -110,9 +109,12 @@ Deno.test("hostile last words are spelled out, and bounded, wherever they are re
       await client.create(KINDS.trainJob, trainJob(name, name));
     }
     const time = new Date().toISOString();
-    const annotations = { [ANNOTATIONS.failure]: JSON.stringify({ ...SAID, time }) };
-    const said = trainJob("said", "log", { annotations, spec: { suspend: true } });
-    await client.create(KINDS.trainJob, said);
+    // Nobody here writes its status.
+    const spec = { managedBy: "kueue.x-k8s.io/multikueue" };
+    await client.create(KINDS.trainJob, trainJob("said", "log", { spec }));
+    const body = { status: { failure: { ...SAID, time } } };
+    const said = { namespace: "default", name: "said" };
+    await client.patch(KINDS.trainJob, said, { type: "merge", body }, { subresource: "status" });
     for (const [name, [, headline]] of Object.entries(JOBS)) {
       const failure = await until(`${name} says why it failed`, async () => {
         const job = await client.get(KINDS.trainJob, { namespace: "default", name });

@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { endOf, restartsOf, shownStateOf } from "../../crds/job_state.ts";
+import {
+  checkpointOf,
+  endOf,
+  failureOf,
+  fieldText,
+  restartOf,
+  restartsOf,
+  shownStateOf,
+  stallOf,
+} from "../../crds/job_state.ts";
 
 /** A TrainJob's status with conditions, each `Type=Status` or `Type=Status/Reason`. */
 function jobWith(...conditions: string[]): Pick<AnyJob, "status"> {
@@ -44,7 +53,8 @@ Deno.test("`endOf()` reads nothing of a job without status", () => {
 Deno.test("`restartsOf()` counts what the object counts, and at least the restarts that were asked for", () => {
   const restart = { count: 2, reason: "R", message: "", time: "2026-01-01T00:00:00Z" };
   const statuses = [{ restarts: 5, restart }, { restart }, { restarts: "5" }, undefined];
-  assert.deepEqual(statuses.map((status) => restartsOf({ metadata: {}, status })), [5, 2, 0, 0]);
+  const counts = statuses.map((status) => restartsOf({ kind: "Any", metadata: {}, status }));
+  assert.deepEqual(counts, [5, 2, 0, 0]);
 });
 
 const job = { name: "node", ready: 0, succeeded: 0, failed: 0 };
@@ -66,5 +76,34 @@ for (const [sentence, { status, want }] of Object.entries(begun)) {
   Deno.test(`\`shownStateOf()\` reads a TrainJob with ${sentence}`, () => {
     const job = { apiVersion: "v1", kind: "TrainJob", metadata: {}, status };
     assert.equal(shownStateOf(TRAINJOB, job), want);
+  });
+}
+
+const TIME = "2026-01-01T00:00:00Z";
+const FIELDS = [
+  [restartOf, "restart", { count: 2, reason: "R", message: "", time: TIME }],
+  [checkpointOf, "checkpoint", { step: 7, location: "/a", time: TIME }],
+  [stallOf, "stalled", { since: TIME, message: "no step" }],
+  [failureOf, "failure", { time: TIME, headline: "it broke", exitCode: 1 }],
+] as const;
+for (const [read, name, value] of FIELDS) {
+  Deno.test(`\`${read.name}()\` reads an annotation that is of this very job, and no TrainJob's`, () => {
+    const readOf = (text: string, kind = "PyTorchJob", uid: string | undefined = "u") =>
+      read({ kind, metadata: { uid, annotations: { [`trainer.kubeflow.org/${name}`]: text } } });
+    assert.deepEqual(readOf(fieldText("u", value)), value);
+    assert.equal(readOf(fieldText("u", value), "TrainJob"), undefined);
+    assert.equal(readOf(fieldText("another", value)), undefined);
+    for (
+      const text of [JSON.stringify(value), "", "{", "[]", "null", '{"uid": 1}', '{"uid":"u"}']
+    ) {
+      assert.equal(readOf(text), undefined);
+    }
+    const metadata = { annotations: { [`trainer.kubeflow.org/${name}`]: fieldText("", value) } };
+    assert.equal(read({ kind: "PyTorchJob", metadata }), undefined);
+    const annotations = { [`trainer.kubeflow.org/${name}`]: "{" };
+    assert.deepEqual(
+      read({ kind: "TrainJob", metadata: { uid: "u", annotations }, status: { [name]: value } }),
+      value,
+    );
   });
 }

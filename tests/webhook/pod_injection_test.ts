@@ -198,7 +198,8 @@ for (const [given, want] of LAST_WORDS) {
 }
 
 const restarted = (checkpoint?: unknown, annotations?: Record<string, string>) => ({
-  metadata: { name: "tj", ...(annotations && { annotations }) },
+  kind: "PyTorchJob",
+  metadata: { name: "tj", uid: "u", ...(annotations && { annotations }) },
   status: {
     restart: { count: 2, reason: "Stalled", message: "", time: "2026-01-01T00:00:00Z" },
     ...(checkpoint !== undefined && { checkpoint }),
@@ -236,7 +237,12 @@ Deno.test("`withResumption()` keeps what a container has, and takes no control c
     "MILEPOST_RESTART=2",
     "MILEPOST_CHECKPOINT_STEP=7",
   ]);
-  const bad = JSON.stringify({ step: 7, location: "/a\n", time });
-  const annotations = { "trainer.kubeflow.org/checkpoint": bad };
-  assert.deepEqual(variablesOf(restarted(undefined, annotations)), ["MILEPOST_RESTART=2"]);
+  const annotated = (location: string, uid: string) => {
+    const text = JSON.stringify({ step: 7, location, time, uid });
+    return restarted(undefined, { "trainer.kubeflow.org/checkpoint": text });
+  };
+  for (const bad of [annotated("/a\n", "u"), annotated("/a", "another")]) {
+    assert.deepEqual(variablesOf(bad), ["MILEPOST_RESTART=2"]);
+  }
+  assert.equal(variablesOf(annotated("/a", "u")).length, 3);
 });

@@ -2,7 +2,7 @@
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { type JobRestart, jobRestartSchema } from "../../../crds/job_restart.ts";
-import { restartOf } from "../../../crds/job_state.ts";
+import { fieldText, restartOf } from "../../../crds/job_state.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
@@ -12,11 +12,23 @@ import type { JobWorld } from "./job_world.ts";
 export function storeRestart(
   world: JobWorld,
   kind: V1KindName,
-  { count = 1, at = "status" }: { count?: number; at?: "status" | "annotation" } = {},
+  { count = 1, at = "status", pods }: {
+    count?: number;
+    at?: "status" | "annotation";
+    pods?: readonly string[];
+  } = {},
 ): void {
   const time = rfc3339(world.clock.now());
-  const restart = jobRestartSchema.parse({ count, reason: "Asked", message: "by a test", time });
-  const annotations = { [ANNOTATIONS.restart]: JSON.stringify(restart) };
+  const restart = jobRestartSchema.parse({
+    count,
+    reason: "Asked",
+    message: "by a test",
+    time,
+    pods,
+  });
+  const annotations = {
+    [ANNOTATIONS.restart]: fieldText(world.job(kind).metadata.uid ?? "", restart),
+  };
   // The merge of a patch would keep the end of the one before.
   const body = at === "status"
     ? { status: { restart: { ...restart, endTime: null } } }

@@ -328,19 +328,68 @@ for (
   const text of [
     "{",
     "[]",
-    '{"count": 0}',
-    '{"count": "1", "reason": "A", "message": "", "time": ""}',
+    '{"count": 0, "uid": "UID"}',
+    '{"count": "1", "reason": "A", "message": "", "time": "", "uid": "UID"}',
+    '{"count": 1, "reason": "A", "message": "", "time": "2026-01-01T00:00:00Z"}',
+    '{"count": 1, "reason": "A", "message": "", "time": "2026-01-01T00:00:00Z", "uid": "copied"}',
   ]
 ) {
   testInWorld(`an annotation that is no restart is none: ${text}`, async (world) => {
     await runJob(world, "PyTorchJob");
-    const annotations = { [ANNOTATIONS.restart]: text };
+    const { uid = "" } = world.job("PyTorchJob").metadata;
+    const annotations = { [ANNOTATIONS.restart]: text.replace("UID", uid) };
     world.cluster.edit(V1_RESOURCES.PyTorchJob, "ml/j", { metadata: { annotations } });
     const { length } = world.cluster.writes;
     await world.settle(1000);
     equal(world.cluster.writes.length, length);
   });
 }
+
+for (const lost of [3, 1]) {
+  testInWorld(`a restart after count ${lost} was lost is one all the same`, async (world) => {
+    world.cluster.dropped.add("restart");
+    await runJob(world, "PyTorchJob");
+    storeRestart(world, "PyTorchJob", { count: lost, at: "annotation" });
+    await world.settle(1000);
+    await world.settle(1000);
+    const names = world.pods;
+    deepEqual(countsOf(world), after(lost, names));
+    const annotations = { [ANNOTATIONS.restart]: null };
+    world.cluster.edit(V1_RESOURCES.PyTorchJob, "ml/j", { metadata: { annotations } });
+    const [first = "", ...others] = names;
+    await world.cluster.client().delete(KINDS.pod, { namespace: "ml", name: first });
+    await world.settle(1000);
+    // It goes on with what it has.
+    deepEqual(countsOf(world), { ...after(lost, others), [first]: "" });
+    const mixed = watchGenerations(world);
+    const pods = world.pods.map((name) => world.pod(name).metadata?.uid ?? "");
+    storeRestart(world, "PyTorchJob", { at: "annotation", pods });
+    await world.settle(1000);
+    await world.settle(1000);
+    ok(!uidsOf(world, KINDS.pod).some((uid) => pods.includes(uid ?? "")));
+    deepEqual(countsOf(world), after(1, names));
+    deepEqual(mixed, []);
+    ok(storedRestart(world, "PyTorchJob")?.endTime);
+  });
+}
+
+testInWorld(
+  "pods of before there were restarts are as they were, until one comes",
+  async (world) => {
+    await runJob(world, "PyTorchJob");
+    const names = world.pods;
+    await world.stop();
+    world.start();
+    const { length } = world.cluster.writes;
+    await world.settle(1000);
+    equal(world.cluster.writes.length, length);
+    deepEqual(Object.values(countsOf(world)), names.map(() => ""));
+    storeRestart(world, "PyTorchJob");
+    await world.settle(1000);
+    await world.settle(1000);
+    deepEqual(countsOf(world), after(1, names));
+  },
+);
 
 testInWorld("a template cannot say after which restart its pods are made", async (world) => {
   const spec = pyTorchSpec(1, {}, {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { AnyJob } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobRestart } from "../../../crds/job_restart.ts";
-import { restartOf } from "../../../crds/job_state.ts";
+import { fieldText, restartOf } from "../../../crds/job_state.ts";
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { V1_JOB_KINDS } from "../../../crds/v1/v1_job_kinds.ts";
 import type { WatchedPod } from "../../../crds/watched.ts";
@@ -302,6 +302,14 @@ Deno.test("what changes after a job was read is noticed before a restart is writ
   assert.equal(world.stored, undefined);
 });
 
+Deno.test("the restarts of the job from which one was copied are not its own", async () => {
+  const annotations = { [ANNOTATIONS.restart]: fieldText("another", over(7)) };
+  const copied = scene({ job: pytorchJob({ metadata: { annotations } }), keeps: false });
+  assert.equal((await copied.ask({ count: 8 })).kind, "refused");
+  assert.equal((await copied.ask()).kind, "stored");
+  assert.equal(copied.stored?.count, 1);
+});
+
 Deno.test("a job that changes all the time is given up; nothing is told of it", async () => {
   const busy = scene({
     before: (write, cluster) =>
@@ -315,8 +323,10 @@ Deno.test("where the definition has no field, an annotation holds the restart; e
   const annotated = scene({ job: pytorchJob(), keeps: false });
   assert.deepEqual(await annotated.ask(), { kind: "stored", restart: { ...STORED, pods: [] } });
   const text = annotated.annotations?.[ANNOTATIONS.restart] ?? "";
-  assert.deepEqual(JSON.parse(text), { ...STORED, pods: [] });
-  const dropped = scene({ drops: true });
-  assert.deepEqual(await dropped.ask(), { kind: "pruned" });
-  assert.deepEqual(dropped.events, []);
+  assert.deepEqual(JSON.parse(text), { ...STORED, pods: [], uid: "u1" });
+  for (const annotations of [{}, { [ANNOTATIONS.restart]: text }]) {
+    const dropped = scene({ job: trainJob({ metadata: { annotations } }), drops: true });
+    assert.deepEqual(await dropped.ask(), { kind: "pruned" });
+    assert.deepEqual(dropped.events, []);
+  }
 });

@@ -231,7 +231,8 @@ Deno.test("an annotation that a tenant writes is no stall, and is not written ab
   const it = scene();
   await it.add("a");
   const { metadata, ...job } = it.object("a");
-  const stall = JSON.stringify({ since: "2026-01-01T00:00:00Z", message: "forged" });
+  const { uid } = metadata;
+  const stall = JSON.stringify({ since: "2026-01-01T00:00:00Z", message: "forged", uid });
   const annotations = { "trainer.kubeflow.org/stalled": stall };
   it.see({ ...job, metadata: { ...metadata, annotations } });
   await it.train(["a"], 20);

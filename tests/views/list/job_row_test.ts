@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { fieldText } from "../../../crds/job_state.ts";
 import { ROW_LIMITS, rowOf, rowWith } from "../../../views/list/job_row.ts";
 import { compact } from "../../../platform/base/json.ts";
 import type { JobRow } from "../../../crds/wire/row.ts";
@@ -74,7 +75,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "so has one whose definition has no field for it": {
     kind: PYTORCH,
     job: job({ status: { conditions: [True("Failed", { message: "it broke" })] } }, {
-      annotations: { "trainer.kubeflow.org/failure": JSON.stringify(failure) },
+      annotations: { "trainer.kubeflow.org/failure": fieldText("u", failure) },
     }),
     want: { state: "Failed", message: HEADLINE },
   },
@@ -109,7 +110,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "so does one whose definition has no field for that": {
     kind: PYTORCH,
     job: job({ status: { conditions: [True("Running")] } }, {
-      annotations: { "trainer.kubeflow.org/restart": JSON.stringify(RESTART) },
+      annotations: { "trainer.kubeflow.org/restart": fieldText("u", RESTART) },
     }),
     want: { restartingSince: AT },
   },
@@ -126,7 +127,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "so does one whose definition has no field for it": {
     kind: PYTORCH,
     job: job({ status: { conditions: [True("Running")] } }, {
-      annotations: { "trainer.kubeflow.org/stalled": JSON.stringify(stall) },
+      annotations: { "trainer.kubeflow.org/stalled": fieldText("u", stall) },
     }),
     want: { stalledSince: AT, message: stall.message },
   },
