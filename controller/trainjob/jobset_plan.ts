@@ -31,6 +31,8 @@ export interface JobSetPlanInput {
   readonly restart?: number | undefined;
   /** Whether containers of its pods may still run. Default false. */
   readonly hasLivingPods?: boolean;
+  /** Whether a JobSet that was suspended for a restart may be resumed. Default false. */
+  readonly mayRestart?: boolean | undefined;
 }
 
 /**
@@ -75,9 +77,12 @@ export function patchOf(live: JobSet, change: MergeFields): ChildWrite {
   return { kind: "patch", body: asRead(live, change) };
 }
 
-/** Returns the write that suspends. */
+const UNMARKED = { [ANNOTATIONS.restartCount]: null };
+
+/** Returns the write that suspends, for no restart. */
 export function suspension(live: JobSet): ChildWrite {
-  return patchOf(live, { spec: { suspend: true } });
+  const metadata = restartCountOf(live) > 0 ? { annotations: UNMARKED } : undefined;
+  return patchOf(live, { ...(metadata && { metadata }), spec: { suspend: true } });
 }
 
 /** The live template with the fields of the desired one that may change while its JobSet is suspended. */
@@ -108,17 +113,22 @@ function overlaidJobs({ desired, live }: { desired: JobSet; live: JobSet }): Rep
   );
 }
 
-/** Plans the changes that a suspended JobSet allows, and its resumption after the suspension is reported. */
-function follow(desired: JobSet, live: JobSet): JobSetDecision {
+/**
+ * Plans the changes that a suspended JobSet allows, and its resumption after the suspension is reported. The mark of a
+ * restart that a suspension of the job has ended stays until its last pod is gone.
+ */
+function follow({ desired, mayRestart }: JobSetPlanInput, live: JobSet): JobSetDecision {
   const replicatedJobs = overlaidJobs({ desired, live });
   const jobsDiffer = !covers(replicatedJobs, live.spec?.replicatedJobs ?? []) ||
     !covers(live.spec?.replicatedJobs ?? [], replicatedJobs);
   const { labels, annotations } = desired.metadata;
+  const isMarked = restartCountOf(live) > 0;
+  const resumes = desired.spec?.suspend !== true && reportsSuspended(live) &&
+    (!isMarked || mayRestart === true);
   // A resumption is no restart: with it the run begins anew.
-  const unmarked = restartCountOf(live) > 0 ? { [ANNOTATIONS.restartCount]: null } : undefined;
+  const unmarked = isMarked && resumes ? UNMARKED : undefined;
   const metadataDiffers = unmarked !== undefined ||
     !covers(live.metadata, { labels, annotations });
-  const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
   if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
   const plan = patchOf(live, {
     ...(metadataDiffers &&
@@ -161,5 +171,5 @@ export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   }
   if (live.metadata.deletionTimestamp !== undefined || live.spec?.suspend !== true) return NONE;
   if (input.isStopping) return NONE;
-  return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);
+  return frozenChanged(desired, live) ? recreate(input, live) : follow(input, live);
 }

@@ -31,6 +31,7 @@ import {
   type ObservedJob,
   ownJobSet,
   owns,
+  wasCutShort,
 } from "./observed.ts";
 import { isOwnPod } from "./restart_plan.ts";
 import type { RunningPods } from "./running_pods.ts";
@@ -172,13 +173,13 @@ function readerOf({ client }: Sources, { fresh, signal }: Look): Read {
     fresh ? getOrUndefined(client, kind, key, { signal }) : Promise.resolve(cache.get(key));
 }
 
-/** The pods of a job that is restarted. Restarts are rare, so that searching all pods is cheaper than an index. */
+/** The pods of a job that is restarted, or was until a suspension. Restarts are rare, so that searching all pods is cheaper than an index. */
 function podsToRestart(
   { pods }: Sources["informers"],
   trainJob: TrainJob,
   jobSet: JobSet | undefined,
 ): readonly WatchedPod[] {
-  if (restartUnderWay(trainJob) === undefined) return [];
+  if (restartUnderWay(trainJob) === undefined && !wasCutShort({ trainJob, jobSet })) return [];
   return pods.list(trainJob.metadata.namespace).filter((pod) => isOwnPod(pod, trainJob, jobSet));
 }
 

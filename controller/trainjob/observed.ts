@@ -136,13 +136,16 @@ export function restartCountOf(jobSet: JobSet | undefined): number {
   return Number(jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount]) || 0;
 }
 
+/** Whether the job shall have pods. */
+const wantsPods = (
+  { trainJob: { spec, status }, isStopping }: Pick<ObservedJob, "trainJob" | "isStopping">,
+): boolean => spec.suspend !== true && !isStopping && !isFinished(status);
+
 /** The restart that is carried out; one that is under way ends with a suspension, a stop or the end of the job. */
 export function openRestart(
-  { trainJob, isStopping }: Pick<ObservedJob, "trainJob" | "isStopping">,
+  observed: Pick<ObservedJob, "trainJob" | "isStopping">,
 ): JobRestart | undefined {
-  const { spec, status } = trainJob;
-  if (spec.suspend === true || isStopping || isFinished(status)) return undefined;
-  return restartUnderWay(trainJob);
+  return wantsPods(observed) ? restartUnderWay(observed.trainJob) : undefined;
 }
 
 /** Reports whether the JobSet is suspended for a restart, and nothing else. */
@@ -151,6 +154,15 @@ export function isRestarting(
 ): boolean {
   const own = ownJobSet(observed);
   return own?.spec?.suspend === true && restartCountOf(own) === openRestart(observed)?.count;
+}
+
+/** Reports whether the job goes on after a suspension that ended a restart: the pods before it may still be there. */
+export function wasCutShort(
+  observed: Pick<ObservedJob, "trainJob" | "jobSet" | "isStopping">,
+): boolean {
+  const own = ownJobSet(observed);
+  return own?.spec?.suspend === true && restartCountOf(own) > 0 && wantsPods(observed) &&
+    restartUnderWay(observed.trainJob) === undefined;
 }
 
 /** Reports whether the TrainJob's JobSet runs, or will run again as it is after a restart. */

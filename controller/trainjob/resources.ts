@@ -113,6 +113,7 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     isStopping: observed.isStopping,
     restart: openRestart(observed)?.count,
     hasLivingPods: livingPods(observed).length > 0,
+    mayRestart: observed.mayRestart,
   });
   const children = result.children(progressOf(observed));
   return jobSet.problem === undefined

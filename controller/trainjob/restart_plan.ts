@@ -1,5 +1,6 @@
 /** Plan for a restart of a TrainJob: its pods go, and when none is left others come (docs/decisions/0083). Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
+import { restartOf } from "../../crds/job_state.ts";
 import { JOB_CONDITIONS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { LABELS } from "../../crds/names.ts";
@@ -13,7 +14,13 @@ import { LATE_MS, latePods } from "../restart_events.ts";
 import type { ChildWrite } from "./children.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import { type JobSetDecision, patchOf, reportsSuspended, restartMark } from "./jobset_plan.ts";
-import { type ObservedJob, openRestart, ownJobSet, restartCountOf } from "./observed.ts";
+import {
+  type ObservedJob,
+  openRestart,
+  ownJobSet,
+  restartCountOf,
+  wasCutShort,
+} from "./observed.ts";
 import { trainerJobs } from "./state.ts";
 
 /** Reports whether a pod is of the job, by its labels. Pods of another JobSet count only if the job has none now. */
@@ -44,15 +51,16 @@ export type RestartStep =
   /** Nothing is known to be left: it is time to look at its Jobs, and once more at its pods. */
   | { readonly kind: "look"; readonly jobSet: JobSet };
 
-/** Plans the next step of the restart that is under way. */
+/** Plans the next step of the restart that is under way, or of what is left of one that a suspension has ended. */
 export function planRestart(job: ObservedJob): RestartStep {
   const restart = openRestart(job);
   const jobSet = ownJobSet(job);
-  if (restart === undefined || jobSet && hasEnded(jobSet)) return { kind: "none" };
+  const isOver = restart === undefined && !wasCutShort(job);
+  if (isOver || jobSet && hasEnded(jobSet)) return { kind: "none" };
   if (jobSet === undefined || jobSet.metadata.deletionTimestamp !== undefined) {
     return { kind: "wait" };
   }
-  if (restartCountOf(jobSet) !== restart.count) {
+  if (restart !== undefined && restartCountOf(jobSet) !== restart.count) {
     const metadata = { annotations: restartMark(restart.count) };
     return { kind: "suspend", write: patchOf(jobSet, { metadata, spec: { suspend: true } }) };
   }
@@ -82,7 +90,8 @@ export function planJobs(job: ObservedJob, jobSet: JobSet, jobs: readonly Watche
     spec?.suspend === true && isConditionTrue(status?.conditions, JOB_CONDITIONS.suspended);
   return {
     remove: spent.filter(({ metadata }) => metadata?.deletionTimestamp === undefined),
-    mayRestart: spent.length === 0 && jobs.every(rests),
+    // With its resumption a JobSet that was cut short is new to its executor, which must find its Jobs.
+    mayRestart: spent.length === 0 && jobs.every(rests) && (jobs.length > 0 || !wasCutShort(job)),
   };
 }
 
@@ -101,9 +110,10 @@ export function lateWait(
   job: ObservedJob,
   { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number },
 ): { readonly text?: string; readonly dueMs?: number } {
-  const restart = openRestart(job);
+  const restart = restartOf(job.trainJob);
   const beginMs = Math.max(sinceMs, Date.parse(restart?.time ?? "") || 0);
   const pods = livingPods(job);
+  if (pods.length === 0 && openRestart(job) === undefined) return {};
   const {
     dueMs,
     text = "its JobSet and its Jobs are not suspended yet; is their controller running?",

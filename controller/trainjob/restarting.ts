@@ -74,7 +74,7 @@ export async function carryOn(
   writer: Writer,
   { job, step }: { readonly job: ObservedJob; readonly step: RestartStep },
 ): Promise<Restarting> {
-  if (restartUnderWay(job.trainJob) === undefined) return { job };
+  if (restartUnderWay(job.trainJob) === undefined && step.kind === "none") return { job };
   // Its pods are ended on purpose.
   options.failures.forget(keyOf(job.trainJob), job.jobSet?.metadata.uid);
   if (step.kind === "none") return { job };

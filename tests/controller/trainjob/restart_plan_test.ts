@@ -18,6 +18,7 @@ import { jobSet, nodeJob, replicatedJob, trainJob } from "../builders.ts";
 const TIME = "2026-01-01T00:00:00Z";
 const NOW = Date.parse(TIME);
 const RESTART = { count: 2, reason: "Stalled", message: "no step", time: TIME };
+const CUT_SHORT = { ...RESTART, endTime: TIME };
 const ENDED = {
   type: "Completed",
   status: "True",
@@ -102,6 +103,28 @@ const STEPS_OF: Record<string, [ObservedJob, string]> = {
   ],
   "does nothing after its end": [
     observed(live("1", false), { status: { restart: { ...RESTART, endTime: TIME } } }),
+    "none",
+  ],
+  "looks before a job goes on whose suspension has ended one": [
+    observed(live("2", true, [SUSPENDED]), { status: { restart: CUT_SHORT } }),
+    "look",
+  ],
+  "waits for the pods of one that a suspension has ended": [
+    observed(live("2", true, [SUSPENDED]), {
+      status: { restart: CUT_SHORT },
+      restartPods: [pod("a")],
+    }),
+    "wait",
+  ],
+  "leaves it until the job shall go on": [
+    observed(live("2", true, [SUSPENDED]), {
+      spec: { suspend: true },
+      status: { restart: CUT_SHORT },
+    }),
+    "none",
+  ],
+  "leaves a suspension alone that is not of a restart": [
+    observed(live(undefined, true, [SUSPENDED]), { status: { restart: CUT_SHORT } }),
     "none",
   ],
   "does nothing without a restart": [
@@ -230,6 +253,20 @@ Deno.test("`planJobs()` deletes a Job whose succeeded pod is not counted yet", (
     { ...job, metadata: { ...job.metadata, uid: "uid-of-j" } },
   ]);
   equal(remove.length, 1);
+});
+
+Deno.test("`planJobs()` of what a suspension has ended waits until its executor has made the Jobs anew", () => {
+  const set = live("2", true, [SUSPENDED]);
+  const job = observed(set, { status: { restart: CUT_SHORT } });
+  equal(planJobs(job, set, []).mayRestart, false);
+  equal(planJobs(job, set, [batchJob("node-0")]).mayRestart, true);
+});
+
+Deno.test("`lateWait()` of what a suspension has ended tells of pods, and of nothing else", () => {
+  const job = observed(live("2", true), { status: { restart: CUT_SHORT } });
+  const late = { sinceMs: 0, nowMs: NOW + 60_000 };
+  deepEqual(lateWait(job, late), {});
+  match(lateWait({ ...job, restartPods: [pod("a")] }, late).text ?? "", /^pod "a" do not go/);
 });
 
 Deno.test("`lateWait()` names pods a minute after the end of their grace, and the first of many", () => {
