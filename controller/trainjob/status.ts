@@ -151,14 +151,14 @@ function restartAfter(observed: ObservedJob, hasEnd: boolean) {
   return { restart, outcome: comes ? "done" : "open" } as const;
 }
 
-/** The changes with the end of a restart: the whole field. */
+/** The changes with the end of a restart, and the restarts with it: the whole field. */
 function withRestartEnd(
   changes: Record<string, unknown> | undefined,
   restarting: ReturnType<typeof restartAfter>,
-  now: string,
+  { restarts, now }: Pick<OwnStatus, "restarts"> & { readonly now: string },
 ) {
   if (restarting === undefined || restarting.outcome === "open") return changes;
-  return { ...changes, restart: { ...restarting.restart, endTime: now } };
+  return { ...changes, restarts, restart: { ...restarting.restart, endTime: now } };
 }
 
 /** Derives the status. A job that has ended keeps its end; `problem` belongs to this pass. */
@@ -219,7 +219,10 @@ export function decideStatus(
     .some((type) => findCondition(old, type)?.message === shorten(message));
   return {
     /** A merge patch of the fields that change; undefined if none does. */
-    changes: withRestartEnd(changesOf(trainJob.status ?? {}, next, told), restarting, now),
+    changes: withRestartEnd(changesOf(trainJob.status ?? {}, next, told), restarting, {
+      restarts: next.restarts,
+      now,
+    }),
     /** The restart that was under way, and what becomes of it. */
     restarting,
     /** The fields after the write. */

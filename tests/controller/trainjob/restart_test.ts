@@ -172,6 +172,7 @@ Deno.test("a job is restarted: its pod goes before the next comes, and the job s
   const restart = restartOf(world.trainJob);
   equal(restart?.endTime, rfc3339(world.now));
   equal(restart?.count, 1);
+  equal(world.trainJob.status?.restarts, 1, "it is counted with its end");
   equal(world.jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount], "1");
   deepEqual(world.events.map(({ reason }) => reason), ["Restarted"]);
 });
@@ -183,6 +184,7 @@ Deno.test("restarts follow one another, and the run begins anew with a resumptio
     await world.live();
     equal(world.made, count + 1);
     equal(restartOf(world.trainJob)?.count, count);
+    equal(world.trainJob.status?.restarts, count);
   }
   equal(world.restarted.length, 3);
   world.edit({ suspend: true });

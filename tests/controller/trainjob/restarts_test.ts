@@ -1,6 +1,8 @@
 /** Tests of the restarts that a TrainJob counts: its JobSet's and those that were asked for. */
 import { equal } from "node:assert/strict";
+import { restartOf } from "../../../crds/job_state.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { KEY, World } from "./world.ts";
 
@@ -51,6 +53,16 @@ Deno.test("restarts by the JobSet's rules and those that were asked for are coun
   world.report({ restarts: 0, replicatedJobsStatus: ready(1) });
   await world.settle();
   equal(world.trainJob.status?.restarts, 5);
+});
+
+Deno.test("a restart is counted with its end, though nothing else changes", async () => {
+  const world = await running();
+  world.cluster.edit(KINDS.trainJob, KEY, { status: { restart: RESTART } });
+  const annotations = { [ANNOTATIONS.restartCount]: "2" };
+  world.cluster.edit(KINDS.jobSet, KEY, { metadata: { annotations } });
+  await world.settle();
+  equal(typeof restartOf(world.trainJob)?.endTime, "string");
+  equal(world.trainJob.status?.restarts, 2);
 });
 
 Deno.test("restarts are written with something else: a definition may drop them", async () => {
