@@ -25,6 +25,7 @@ import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.t
 import {
   isManaged,
   isOurs,
+  isRestarting,
   type Observed,
   type ObservedInputs,
   type ObservedJob,
@@ -104,7 +105,7 @@ function warnOfRuntime(options: ReconcilerOptions, observed: ObservedInputs): vo
 
 /**
  * Writes the children, and then the JobSet, which is made or resumed when all else is there. One that cannot be written
- * does not hold back the others, but of a job that has no JobSet nothing more is made.
+ * does not hold back the others, nor the end of a restart, but of a job that has no JobSet nothing more is made.
  */
 async function writeResources(
   options: ReconcilerOptions,
@@ -125,10 +126,10 @@ async function writeResources(
     isWhole = await attempts.each([step], (it) => it()) && isWhole;
     if (!isWhole && ownJobSet(observed) === undefined) break;
   }
-  if (!isWhole) return {};
+  if (!isWhole && !isRestarting(observed)) return {};
   await writeChild(writer, { kind: KINDS.jobSet, name: writer.key.name, write: jobSet.plan });
   if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
-  return { problem, error: late };
+  return isWhole ? { problem, error: late } : {};
 }
 
 /** What has become of the children. */

@@ -15,6 +15,7 @@ import { type JobSetDecision, planJobSet } from "./jobset_plan.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
+  isRestarting,
   jobSetGoesOn,
   type Observed,
   openRestart,
@@ -161,15 +162,19 @@ export function decideResources(observed: Observed, policies: Policies): Resourc
   return { ...decision, problem: { ...decision.problem, unsupported: false } };
 }
 
-/** Returns the decision for a child that cannot be written: nothing is created, so that nothing is half made. */
+/**
+ * Returns the decision for a child that cannot be written: nothing is created, so that nothing is half made. A JobSet that
+ * goes on after a restart had its children before.
+ */
 export function withoutCreation(
-  { tls }: ResourceDecision,
+  { tls, jobSet }: ResourceDecision,
   observed: Observed,
   { problem: message, retryMs }: { readonly problem: string; readonly retryMs?: number },
 ): ResourceDecision {
   return {
     ...NOTHING,
     tls: ownJobSet(observed) && tls,
+    jobSet: isRestarting(observed) ? jobSet : NOTHING.jobSet,
     problem: { message, unsupported: false, retryMs },
   };
 }

@@ -5,6 +5,8 @@ import { trainerCount } from "../../../controller/runtime/node_counts.ts";
 import { plain } from "../../../controller/runtime/policies/plain.ts";
 import type { Policies } from "../../../controller/runtime/policy.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { restartOf } from "../../../crds/job_state.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { KEY, World } from "./world.ts";
@@ -244,6 +246,42 @@ Deno.test("a running job whose child was taken over gets an event, continues and
   await world.settle();
   equal(world.jobSet?.spec?.suspend, true);
 });
+
+const REFUSED = new KubeError("denied", { code: 403, reason: "Forbidden" });
+const IN_THE_WAY: Record<string, [(world: World) => void, RegExp]> = {
+  "that was taken over": [
+    (world) => world.cluster.edit(KINDS.configMap, HOSTS, { metadata: { ownerReferences: null } }),
+    /ConfigMap "tj-hosts" exists and is owned by no controller/,
+  ],
+  "whose change is refused": [
+    (world) => {
+      world.cluster.edit(KINDS.configMap, HOSTS, { data: { hosts: "none" } });
+      world.cluster.faults.push(({ verb, key }) =>
+        verb === "patch" && key === HOSTS ? REFUSED : undefined
+      );
+    },
+    /denied/,
+  ],
+};
+
+for (const [what, [hinder, want]] of Object.entries(IN_THE_WAY)) {
+  Deno.test(`a child ${what} does not hold a restart back`, async () => {
+    const { world } = begin();
+    await world.settle();
+    world.report({ conditions: [world.condition("Suspended", "False")] });
+    hinder(world);
+    const restart = { count: 1, reason: "Asked", message: "m", time: rfc3339(world.now) };
+    world.cluster.edit(KINDS.trainJob, KEY, { status: { restart } });
+    await world.pass();
+    equal(world.jobSet?.spec?.suspend, true);
+    world.report({ conditions: [world.condition("Suspended")] });
+    await world.pass();
+    equal(world.jobSet?.spec?.suspend, false);
+    await world.pass();
+    equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
+    match(world.conditions.join(), want);
+  });
+}
 
 Deno.test("a policy's problems keep its children from being made", async () => {
   const { world, made } = begin({ trainer: { numNodes: 1 } });
