@@ -152,10 +152,11 @@ const childConfigMap = z.object({
 
 /** Services, service accounts and ConfigMaps: that they are there, and whose they are. */
 export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
-/** A pod: its owners and its phase, and how it failed if it did, and whether it is not ready although it runs. */
+/** A pod: its owners and its phase, how it failed if it did, whether it is not ready although it runs, and whether its success is still to be counted. */
 export type WatchedPod = Partial<z.infer<typeof watchedPod>> & {
   failure?: PodFailure;
   isUnready?: boolean;
+  isUncounted?: boolean;
 };
 /** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
 export type WatchedJob = Partial<z.infer<typeof watchedJob>>;
@@ -277,12 +278,22 @@ const isUnready = ({ status }: Pod): boolean =>
   status?.phase === "Running" &&
   findCondition(status.conditions, POD_CONDITIONS.ready)?.status === "False";
 
+/** Whether a pod has succeeded, and its Job controller will count it, though it is being deleted. */
+const isUncounted = ({ metadata, status }: Pod): boolean =>
+  status?.phase === "Succeeded" &&
+  metadata?.finalizers?.includes(JOB_KEYS.trackingFinalizer) === true;
+
 /** Most pods never fail, and have nothing to be kept. */
 function parsePod(value: unknown): WatchedPod {
   const pod = watchedPod.parse(value);
   const whole = KINDS.pod.parse(value);
   const failure = podFailure(whole);
-  return { ...pod, ...(failure && { failure }), ...(isUnready(whole) && { isUnready: true }) };
+  return {
+    ...pod,
+    ...(failure && { failure }),
+    ...(isUnready(whole) && { isUnready: true }),
+    ...(isUncounted(whole) && { isUncounted: true }),
+  };
 }
 
 /** Kinds of which less than all is kept; their parsers leave the rest out. */

@@ -77,8 +77,8 @@ export function planRestart(job: ObservedJob): RestartStep {
 export function planJobs(job: ObservedJob, jobSet: JobSet, jobs: readonly WatchedJob[]) {
   const trainers = trainerJobs(jobSet);
   // A Job controller may not have counted them yet.
-  const succeeded = (job.restartPods ?? []).filter(({ metadata, status }) =>
-    status?.phase === "Succeeded" && metadata?.deletionTimestamp === undefined
+  const succeeded = (job.restartPods ?? []).filter(({ metadata, status, isUncounted }) =>
+    status?.phase === "Succeeded" && (isUncounted || metadata?.deletionTimestamp === undefined)
   );
   const spent = jobs.filter((it) =>
     trainers.includes(replicatedJobOf(it) ?? "") &&

@@ -157,6 +157,27 @@ const CASES: Readonly<
       status: { phase: "Running", startTime: "2026-01-01T00:00:01Z" },
     },
   },
+  "a pod that has succeeded: that it is not counted yet": {
+    parse: WATCHED.pod.parse,
+    given: {
+      metadata: { name: "p", finalizers: ["acme.io/x", "batch.kubernetes.io/job-tracking"] },
+      status: { phase: "Succeeded" },
+    },
+    held: { metadata: { name: "p" }, status: { phase: "Succeeded" }, isUncounted: true },
+  },
+  "a pod that has succeeded and is counted": {
+    parse: WATCHED.pod.parse,
+    given: { metadata: { name: "p", finalizers: ["acme.io/x"] }, status: { phase: "Succeeded" } },
+    held: { metadata: { name: "p" }, status: { phase: "Succeeded" } },
+  },
+  "a pod that runs, which its Job follows": {
+    parse: WATCHED.pod.parse,
+    given: {
+      metadata: { name: "p", finalizers: ["batch.kubernetes.io/job-tracking"] },
+      status: { phase: "Running" },
+    },
+    held: { metadata: { name: "p" }, status: { phase: "Running" } },
+  },
   "a pod that was not started: no labels, no status": {
     parse: WATCHED.pod.parse,
     given: { metadata: { name: "p" } },

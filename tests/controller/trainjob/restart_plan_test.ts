@@ -235,17 +235,29 @@ for (const [sentence, [jobs, remove, mayRestart]] of Object.entries(JOBS)) {
   });
 }
 
+/** A pod of the Job with that UID, which has succeeded. */
+function succeeded(name: string, uid: string, { isUncounted, metadata }: WatchedPod = {}) {
+  const owner = controllerReference({ apiVersion: "batch/v1", kind: "Job", name: "j", uid });
+  return pod(name, {
+    status: { phase: "Succeeded" },
+    ...(isUncounted && { isUncounted }),
+    metadata: { ownerReferences: [owner], ...metadata },
+  });
+}
+
+Deno.test("`planJobs()` takes a succeeded pod that is being deleted for spent while it is to be counted", () => {
+  const set = live("2", true, [SUSPENDED]);
+  const job = batchJob("node-0");
+  const jobs = [{ ...job, metadata: { ...job.metadata, uid: "uid-of-j" } }];
+  const going = { metadata: { deletionTimestamp: TIME } };
+  const removed = (one: WatchedPod) =>
+    planJobs(observed(set, { restartPods: [one] }), set, jobs).remove.length;
+  equal(removed(succeeded("a", "uid-of-j", { ...going, isUncounted: true })), 1);
+  equal(removed(succeeded("a", "uid-of-j", going)), 0);
+});
+
 Deno.test("`planJobs()` deletes a Job whose succeeded pod is not counted yet", () => {
   const set = live("2", true, [SUSPENDED]);
-  const succeeded = (name: string, uid: string) =>
-    pod(name, {
-      status: { phase: "Succeeded" },
-      metadata: {
-        ownerReferences: [
-          controllerReference({ apiVersion: "batch/v1", kind: "Job", name: "j", uid }),
-        ],
-      },
-    });
   const restartPods = [succeeded("a", "uid-of-another"), succeeded("b", "uid-of-j")];
   const job = batchJob("node-0");
   const { remove } = planJobs(observed(set, { restartPods }), set, [
