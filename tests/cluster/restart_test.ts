@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, LABELS, MANAGER, RESTARTS, STEPS } from "../../crds/names.ts";
-import { isEndedPhase } from "../../crds/pod_names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -100,27 +99,30 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
       }),
   );
 
-  await t.step("a suspension in the middle ends the restart, and the job rests", async () => {
-    await storeRestart(client, "again", 3);
-    await jobSetRests(client, "again");
-    await suspend(client, "again", true);
-    const job = await trainJobThat(
-      client,
-      "again",
-      "rests",
-      ({ status }) => status?.state === "Suspended",
-    );
-    assert.equal(isOver(job, 3), true);
-    await until(
-      "its pods are gone",
-      async () =>
-        (await podsOf(client, "again")).every(({ status }) => isEndedPhase(status?.phase)),
-    );
-    const { spec } = await client.get(KINDS.jobSet, inDefault("again"));
-    assert.equal(spec?.suspend, true);
-    await suspend(client, "again", false);
-    await halfDone(client, "again");
-  });
+  await t.step(
+    "a suspension in the middle ends the restart, and what comes after it waits for the pods before",
+    () =>
+      whileWatching(client, "again", async (seen) => {
+        await storeRestart(client, "again", 3);
+        await jobSetRests(client, "again");
+        await suspend(client, "again", true);
+        const job = await trainJobThat(
+          client,
+          "again",
+          "rests",
+          ({ status }) => status?.state === "Suspended",
+        );
+        assert.equal(isOver(job, 3), true);
+        const { spec } = await client.get(KINDS.jobSet, inDefault("again"));
+        assert.equal(spec?.suspend, true);
+        seen.generation = 1;
+        await suspend(client, "again", false);
+        await until("another pod comes", () => Promise.resolve(seen.came[1] !== undefined));
+        await halfDone(client, "again");
+        assert.deepEqual(seen.beside, []);
+        assert.deepEqual(seen.places(1), ["node 0", "node 1"]);
+      }),
+  );
 
   await t.step("a deletion in the middle leaves nothing", async () => {
     await storeRestart(client, "again", 4);
