@@ -301,7 +301,7 @@ export function startFakeUiServer(
     if (pathname === "/view/v1/curves") return Response.json(curvesOf(searchParams));
     if (route === "rights") {
       const may = rights !== "look";
-      return Response.json({ suspend: may, resume: may, stop: may, delete: may });
+      return Response.json({ suspend: may, resume: may, restart: may, stop: may, delete: may });
     }
     if (route === "objects") {
       if (!rows().some((row) => row.name === name)) return status(404, `"${name}" not found`);

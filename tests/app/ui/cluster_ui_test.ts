@@ -205,7 +205,7 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
       { path: `/searches?namespace=${OTHER}` },
       { path: `/searches/experiments.kubeflow.org/${OTHER}/${name}` },
       { path: `/view/v1/events?namespace=${OTHER}` },
-      ...["suspend", "resume", "delete", "stop"].map((change) => ({
+      ...["suspend", "resume", "delete", "stop", "restart"].map((change) => ({
         method: "POST",
         path: `/${change}/${idOf(OTHER, name)}`,
         headers: CHANGE_HEADERS,
@@ -250,7 +250,7 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
           headers: CHANGE_HEADERS,
           body: "{}",
         });
-      for (const action of ["suspend", "delete", "stop"]) {
+      for (const action of ["suspend", "delete", "stop", "restart"]) {
         const refused = await change(ada, action, OWN, "mine");
         assert.equal(refused.status, 403, refused.text);
         assert.match(json(refused).message, /ada/, "it says who may not");
@@ -261,6 +261,7 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
       assert.deepEqual(rights, {
         suspend: false,
         resume: false,
+        restart: false,
         stop: false,
         delete: false,
       });

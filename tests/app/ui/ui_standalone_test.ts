@@ -64,7 +64,7 @@ Deno.test("a session reads and changes jobs of a standalone, and never sees the 
       /^ready/,
     );
     const rights = keep(await session.get(pathOf("rights", "talks")));
-    const all = { suspend: true, resume: true, stop: true, delete: true };
+    const all = { suspend: true, resume: true, restart: true, stop: true, delete: true };
     assert.deepEqual(json(rights), all);
 
     const change = async (action: string, body: unknown = {}) =>

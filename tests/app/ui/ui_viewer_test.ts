@@ -69,7 +69,7 @@ Deno.test("a user who may list the jobs of one namespace sees those, changes not
     const details = await get(of("objects", "default", "seen"));
     assert.deepEqual(details.body.denied, ["pods", "events"]);
     assert.equal(details.body.object.metadata.name, "seen");
-    const none = { suspend: false, resume: false, stop: false, delete: false };
+    const none = { suspend: false, resume: false, restart: false, stop: false, delete: false };
     assert.deepEqual((await get(of("rights", "default", "seen"))).body, none);
     assert.equal((await get("/logs/default/any-pod")).status, 403);
     for (const action of ["suspend", "resume", "delete", "stop"]) {
