@@ -48,6 +48,8 @@ interface Named {
   dueMs: number;
   note: string | undefined;
   noteDueMs: number;
+  /** Those that an owner before this one has named, who may not be heard any more. */
+  readonly before?: JobStall["pods"];
 }
 
 /** What a stall says of its pods, but for when they were heard. */
@@ -146,7 +148,9 @@ export function openTermStalls(options: TermStallsOptions) {
       // An owner before this one has told it: of a storm, too, each is one of many.
       const atMs = Date.parse(stall.time ?? "");
       if (!Number.isNaN(atMs)) toldMs.set(job.uid, atMs);
-      named.set(job.uid, { times: 1, dueMs: nowMs + NAMED_MS, note: undefined, noteDueMs: nowMs });
+      const dueMs = nowMs + NAMED_MS;
+      const before = stall.pods;
+      named.set(job.uid, { times: 1, dueMs, note: undefined, noteDueMs: nowMs, before });
     }
     runs.set(job.uid, made);
     paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
@@ -235,7 +239,8 @@ export function openTermStalls(options: TermStallsOptions) {
     const isNoted = run.note !== known.note && nowMs >= known.noteDueMs;
     if (!isNoted && known.times >= NAMED_MOST) return;
     known.dueMs = nowMs + NAMED_MS;
-    const next = stallNow(run, moment(), run.stall?.time);
+    const now = stallNow(run, moment(), run.stall?.time);
+    const next = now.pods || !known.before ? now : { ...now, pods: known.before };
     const isNamed = known.times < NAMED_MOST && !sameJson(namesOf(next), namesOf(run.stall));
     if (!isNoted && !isNamed) return;
     if (isNamed) known.times += 1;

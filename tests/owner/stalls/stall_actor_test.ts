@@ -317,6 +317,28 @@ Deno.test("a stall that the next owner finds names its pods anew", async () => {
   await it.end();
 });
 
+Deno.test("the pods that an owner has named stay named to the next one, which does not hear them", async () => {
+  const it = scene({ policy: { ...RESTART, afterMs: 60_000 } });
+  await it.add("a");
+  await it.train(["a"], 20);
+  for (let second = 0; second < 90; second += 5) {
+    it.beat("a", "p0", [[0, 19, second, "train.py:1"]]);
+    if (second === 0) it.beat("a", "p1", [[1, 19, second, "train.py:1"]]);
+    await it.clock.advance(5000);
+  }
+  const named = () => stallOf(it.object("a"))?.pods?.map(({ name }) => name);
+  assert.deepEqual(named(), ["a-node-0-p1"]);
+  await it.succeed();
+  await it.clock.advance(30_000);
+  assert.deepEqual(named(), ["a-node-0-p1"]);
+  for (let second = 0; second < 90; second += 5) {
+    it.beat("a", "p0", [[0, 19, 120 + second, "train.py:1"]]);
+    await it.clock.advance(5000);
+  }
+  assert.deepEqual(named(), ["a-node-0-p1"]);
+  await it.end();
+});
+
 Deno.test("when most jobs of a storm make steps, the others wait their whole limit again", async () => {
   const it = scene({ policy: { action: "Stop" } });
   const names = await storm(it, 12);
