@@ -99,5 +99,5 @@ Deno.test("a Trial over a batch Job is followed once the right is granted, and s
     assert.doesNotMatch(await manager.log(), /"level":"ERROR"/i);
   }, {
     flags: { trialResource: "Job.v1.batch", jobset: "external", observationSink: "memory" },
-    parts: MANAGER_PARTS.filter((it) => it !== "executor"),
+    parts: MANAGER_PARTS.filter((it) => it !== "executor" && it !== "restarts"),
   }));
