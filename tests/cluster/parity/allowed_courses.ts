@@ -14,6 +14,13 @@ export const ALLOWED_COURSES: readonly Allowed[] = [
     when: ({ upstream }) => upstream === undefined,
   },
   {
+    id: "restarts",
+    why:
+      "`status.restarts` is a field of Milepost's own: how often the job was started again as a whole",
+    path: /^\/trainJobs\/tj\/status\/restarts$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
+  {
     id: "start-time",
     why:
       "`status.startTime` is a field of Milepost's own, since the condition that has the time of a resumption is removed",
