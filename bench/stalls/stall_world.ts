@@ -298,11 +298,13 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
         return changes.forEach((change) => podListeners.forEach((it) => it(change)));
       }
       case "report": {
-        if (isAway(nowMs) || isCut(job.name) || job.podUid === undefined) return;
-        reports += 1;
+        if (job.podUid === undefined) return;
         const trainerStatus = now.sample;
         const { step } = trainerStatus;
+        // Where the program is, of which beats tell, whatever was heard.
         if (step !== undefined) job.reported = { step, atMs: nowMs };
+        if (isAway(nowMs) || isCut(job.name)) return;
+        reports += 1;
         // The ledger would write it: whether a job has reported at all is read from there.
         if (objects.get(job.name)?.status?.["trainerStatus"] === undefined) {
           set(job.name, { trainerStatus: { lastUpdatedTime: trainerStatus.lastUpdatedTime } });
