@@ -7,8 +7,9 @@ import type { JobStop } from "../../crds/trainjob.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
+import { ignoring } from "../../platform/kube/errors.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import { decidedAgain, hasChanged } from "../../platform/kube/rereading.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import { aboutJob } from "../../trials/plan/notice.ts";
@@ -30,9 +31,6 @@ export interface StopStoreOptions {
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
 }
-
-/** Attempts of one decision, or stop: progress by itself changes a job every second. */
-export const ATTEMPTS = 5;
 
 /** Whether the Trial has ended by itself: then there is nothing to stop. */
 async function trialHasEnded(
@@ -68,7 +66,7 @@ export async function storeStop(
   // The status of a job that another operator runs is not ours: only the log decides.
   if (kind.isForeign) return { kind: "pruned" };
   let hasWritten = false;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  return await decidedAgain(jobText(decided.job), async () => {
     const bounds = { signal, deadlineMs };
     const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
     const step = storeStep(job, decided, clock.now());
@@ -78,12 +76,10 @@ export async function storeStop(
     if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
     if (await trialHasEnded(options, key, signal)) return { kind: "trial ended" };
     const patch = { type: "merge", body: step.body } as const;
-    try {
-      await client.patch(kind, { namespace, name }, patch, { subresource: "status", ...bounds });
-      hasWritten = true;
-    } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
-  }
-  throw new Error(`${jobText(decided.job)} changed during each of ${ATTEMPTS} attempts`);
+    const write = { subresource: "status", ...bounds };
+    const written = await client.patch(kind, { namespace, name }, patch, write)
+      .catch(ignoring(hasChanged));
+    hasWritten ||= written !== undefined;
+    return undefined;
+  });
 }

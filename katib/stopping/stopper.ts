@@ -6,16 +6,17 @@ import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
+import { decidedAgain, hasChanged } from "../../platform/kube/rereading.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../../owner/observations/observations.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "../../owner/observations/stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
 import { HALT_MS, haltJob } from "./halt.ts";
-import { ATTEMPTS, type StopStoreOptions, storeStop } from "./stop_store.ts";
+import { type StopStoreOptions, storeStop } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 const log = getLogger(["milepost", "katib"]);
@@ -33,9 +34,6 @@ interface StopObjects {
   readonly job: AnyJob | undefined;
 }
 
-/** An object changed after it was read: it must be read again. */
-const CHANGED = Symbol("changed");
-
 function isThere(metadata: KubeMeta, uid: string): boolean {
   return metadata.uid === uid && metadata.deletionTimestamp === undefined;
 }
@@ -52,16 +50,11 @@ export function createStopper(
   /** UIDs of jobs whose Trial's end was written here, or may have been. */
   const ended = createBoundedCache<true>(REMEMBERED);
 
-  async function stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const outcome = await tryOnce(stop, signal);
-      if (outcome !== CHANGED) return outcome;
-    }
-    const both = `${jobText(stop.plan.job)} or its Trial`;
-    throw new Error(`${both} changed during each of ${ATTEMPTS} attempts`);
-  }
+  const stop = (stop: Stop, signal: AbortSignal): Promise<StopOutcome> =>
+    decidedAgain(`${jobText(stop.plan.job)} or its Trial`, () => tryOnce(stop, signal));
 
-  async function tryOnce(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof CHANGED> {
+  /** Undefined: an object changed after it was read. */
+  async function tryOnce(stop: Stop, signal: AbortSignal): Promise<StopOutcome | undefined> {
     const { key } = stop.plan;
     const objects = await read(stop, signal);
     if (key.kind === "job") return await stopJob(stop, objects, signal);
@@ -77,18 +70,18 @@ export function createStopper(
         return "finished before";
       }
       const kept = await keep(stop, job, signal);
-      if (kept === "changed") return CHANGED;
+      if (kept === "changed") return undefined;
       const halted = () => halt(stop, { trial, job }, signal);
       const markEnded = () => void ended.set(stop.plan.job.uid, true);
       const write = () => patch(KINDS.trial, key, end, signal, markEnded);
       if (kept === "kept") await halted();
       // Where nothing else tells a new owner why the pods have ended, the Trial's end is on its way before they are.
       const [isWritten] = await Promise.all([write(), kept === "not kept" ? halted() : undefined]);
-      if (!isWritten) return CHANGED;
+      if (!isWritten) return undefined;
       markEnded();
     }
     const outcome = await stopJob(stop, objects, signal);
-    if (outcome === CHANGED) return CHANGED;
+    if (outcome === undefined) return undefined;
     // Katib may have deleted the job, or objects it end, between the two writes.
     if (outcome !== "stopped" && ended.has(stop.plan.job.uid)) report(stop, objects);
     return "stopped";
@@ -142,7 +135,7 @@ export function createStopper(
     stop: Stop,
     objects: StopObjects,
     signal: AbortSignal,
-  ): Promise<StopOutcome | typeof CHANGED> {
+  ): Promise<StopOutcome | undefined> {
     if (objects.job === undefined) return "gone";
     const { job } = stop.plan;
     if (job.kind.isForeign) return await endForeign(stop, objects, objects.job, signal);
@@ -152,7 +145,7 @@ export function createStopper(
     const isOwn = end.kind === "patch" || unanswered.has(job.uid);
     if (end.kind === "patch") {
       const onUnanswered = () => void unanswered.set(job.uid, true);
-      if (!await patch(job.kind, job, end, signal, onUnanswered)) return CHANGED;
+      if (!await patch(job.kind, job, end, signal, onUnanswered)) return undefined;
     }
     if (isOwn) report(stop, objects);
     return "stopped";
@@ -208,7 +201,7 @@ export function createStopper(
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
       return true;
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return false;
+      if (hasChanged(error)) return false;
       onUnanswered();
       throw error;
     }

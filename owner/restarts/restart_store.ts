@@ -8,8 +8,9 @@ import type { WatchedPod } from "../../crds/watched.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
 import type { Patch } from "../../platform/kube/connection/request.ts";
-import { isConflict, isInvalid, isNotFound } from "../../platform/kube/errors.ts";
+import { isInvalid } from "../../platform/kube/errors.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import { decidedAgain, hasChanged } from "../../platform/kube/rereading.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { aboutJob } from "../../trials/plan/notice.ts";
@@ -31,9 +32,6 @@ export interface RestartStoreOptions {
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
 }
-
-/** Attempts of one restart: progress by itself changes a job every second. */
-const ATTEMPTS = 5;
 
 /** Creates the store of restarts: the one place in which a restart begins. */
 export function createRestartStore(options: RestartStoreOptions) {
@@ -88,7 +86,7 @@ export function createRestartStore(options: RestartStoreOptions) {
       const { kind, namespace, name, uid } = asked.job;
       const bounds = { signal, deadlineMs };
       let refused: { readonly version: string | undefined; readonly error: unknown } | undefined;
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      return await decidedAgain(jobText(asked.job), async () => {
         const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
         const version = job?.metadata.resourceVersion;
         // The job has not changed: what was refused is the restart itself.
@@ -107,10 +105,10 @@ export function createRestartStore(options: RestartStoreOptions) {
           return { kind: "stored", restart };
         } catch (error) {
           if (isInvalid(error)) refused = { version, error };
-          else if (!isConflict(error) && !isNotFound(error)) throw error;
+          else if (!hasChanged(error)) throw error;
+          return undefined;
         }
-      }
-      throw new Error(`${jobText(asked.job)} changed during each of ${ATTEMPTS} attempts`);
+      });
     },
   };
 }

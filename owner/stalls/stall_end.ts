@@ -7,13 +7,11 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { asRead } from "../../platform/kit/as_read.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
+import { ignoring } from "../../platform/kube/errors.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import { decidedAgain, hasChanged } from "../../platform/kube/rereading.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { aboutJob } from "../../trials/plan/notice.ts";
-
-/** Attempts of one end: others write to a job, too. */
-const ATTEMPTS = 5;
 
 /** Returns the function that ends a job, unless it need not make progress any more. */
 export function createStallEnd({ client, events, clock, deadlineMs }: {
@@ -26,26 +24,23 @@ export function createStallEnd({ client, events, clock, deadlineMs }: {
   return async (job: JobRef, message: string, signal: AbortSignal): Promise<void> => {
     const { kind, namespace, name, uid } = job;
     const bounds = { signal, deadlineMs };
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    await decidedAgain(jobText(job), async () => {
       const live = await getOrUndefined(client, kind, { namespace, name }, bounds);
-      if (live?.metadata.uid !== uid || !shouldProgress(kind, live)) return;
+      if (live?.metadata.uid !== uid || !shouldProgress(kind, live)) return "over";
       const end = { reason: STALLED_REASON, message };
       const conditions = failedConditions(kind, live, end, rfc3339(clock.now()));
       const patch = { type: "merge", body: asRead(live, { status: { conditions } }) } as const;
-      try {
-        await client.patch(kind, { namespace, name }, patch, { subresource: "status", ...bounds });
-        const text = `stopped, as its policy says: ${message}`;
-        events?.record(aboutJob(job), {
-          type: "Warning",
-          reason: EVENT_REASONS.failed,
-          message: text,
-        });
-        return;
-      } catch (error) {
-        if (!isConflict(error) && !isNotFound(error)) throw error;
-      }
-    }
-    throw new Error(`${jobText(job)} changed during each of ${ATTEMPTS} attempts`);
+      const options = { subresource: "status", ...bounds };
+      const ended = await client.patch(kind, { namespace, name }, patch, options)
+        .catch(ignoring(hasChanged));
+      if (ended === undefined) return undefined;
+      events?.record(aboutJob(job), {
+        type: "Warning",
+        reason: EVENT_REASONS.failed,
+        message: `stopped, as its policy says: ${message}`,
+      });
+      return "over";
+    });
   };
 }
 
