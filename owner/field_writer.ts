@@ -57,13 +57,17 @@ export function createFieldWriter(
 
   return {
     placeOf,
-    put,
-    /** Writes a value, unless the definition is known to drop it. */
-    async keep(job: JobRef, owned: OwnedField, value: object, signal: AbortSignal): Promise<void> {
+    /** Writes a value, or takes it away where it is undefined, unless the definition is known to drop it. */
+    async keep(
+      job: JobRef,
+      owned: OwnedField,
+      value: object | undefined,
+      signal: AbortSignal,
+    ): Promise<void> {
       const place = placeOf(job.kind, owned);
       if (place === undefined || dropping.has(job.kind)) return;
       const now = await put(job, place, value, signal);
-      const isField = place.at === "status" && now !== undefined;
+      const isField = place.at === "status" && value !== undefined && now !== undefined;
       if (isField && now.status?.[owned.field] === undefined) dropping.add(job.kind);
     },
   };

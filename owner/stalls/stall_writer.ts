@@ -30,9 +30,6 @@ export function createStallWriter(options: FieldWriterOptions) {
       : stallOf({ ...job, status: undefined });
   }
 
-  /** Kinds whose definition has dropped what was written. */
-  const dropping = new Set<JobKind>();
-
   /** Writes what differs from the job as a cache has it. */
   async function write(
     job: JobRef,
@@ -40,19 +37,16 @@ export function createStallWriter(options: FieldWriterOptions) {
     { stall, pace, timeSpent }: StallFields,
     signal: AbortSignal,
   ): Promise<void> {
-    const { kind } = job;
-    const place = fields.placeOf(kind, STALL);
-    if (place === undefined || dropping.has(kind)) return;
-    if (!sameJson(stall, told(kind, object))) {
-      const now = await fields.put(job, place, stall, signal);
-      const isDropped = stall !== undefined && now !== undefined && told(kind, now) === undefined;
-      if (isDropped) dropping.add(kind);
-    }
-    const parts = [["pace", pace, paceOf], ["timeSpent", timeSpent, timeSpentOf]] as const;
-    for (const [field, value, read] of place.at === "status" ? parts : []) {
-      if (value === undefined || dropping.has(kind) || sameJson(value, read(object))) continue;
-      const now = await fields.put(job, { at: "status", field }, value, signal);
-      if (now !== undefined && read(now) === undefined) dropping.add(kind);
+    if (!sameJson(stall, told(job.kind, object))) await fields.keep(job, STALL, stall, signal);
+    for (
+      const [field, value, known] of [
+        ["pace", pace, paceOf(object)],
+        ["timeSpent", timeSpent, timeSpentOf(object)],
+      ] as const
+    ) {
+      if (value !== undefined && !sameJson(value, known)) {
+        await fields.keep(job, { field }, value, signal);
+      }
     }
   }
 
