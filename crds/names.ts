@@ -250,7 +250,7 @@ export const STATUS_ENV = {
 /** Variable that names a container to itself, for its pushes: the containers of a pod have one token. */
 export const CONTAINER_NAME_ENV = "KUBEFLOW_TRAINER_STATUS_CONTAINER";
 
-/** Variables of the containers of a pod that was made after a restart: which one it was, and the newest checkpoint. */
+/** Variables of the containers of a job's pods: which restart it was, if there was one, and the newest checkpoint. */
 export const RESUME_ENV = {
   restart: "MILEPOST_RESTART",
   checkpointStep: "MILEPOST_CHECKPOINT_STEP",

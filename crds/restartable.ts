@@ -1,6 +1,6 @@
 /** Obstacles to a restart of a job, by its object. Pure. */
 import { type AnyJob, type JobKind, jobRefOf, jobText } from "./job_kind.ts";
-import { endOf, restartOf, storedStopOf, suspensionOf } from "./job_state.ts";
+import { endOf, restartOf, restartUnderWay, storedStopOf, suspensionOf } from "./job_state.ts";
 import { isSuspended } from "./suspension_switch.ts";
 
 /** Why a job cannot be restarted. */
@@ -38,8 +38,8 @@ export function restartObstacle(kind: JobKind, job: AnyJob): RestartObstacle | u
   if (why !== undefined) {
     return because("conflict", `${why}: it has no pods that could be started again`);
   }
-  const last = restartOf(job);
-  if (last === undefined || last.endTime !== undefined) return undefined;
-  const which = `restart ${last.count}, since ${last.time}`;
+  const open = restartUnderWay(job);
+  if (open === undefined) return undefined;
+  const which = `restart ${open.count}, since ${open.time}`;
   return because("conflict", `is being restarted already: ${which}`);
 }

@@ -8,7 +8,7 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import { restartOf } from "../../crds/job_state.ts";
+import { restartOf, restartUnderWay } from "../../crds/job_state.ts";
 import type { JobStatus, TrainJobStatus } from "../../crds/trainjob.ts";
 import { compact, mergePatch, sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
@@ -19,7 +19,6 @@ import {
   setCondition,
   trueCondition,
 } from "../../platform/kube/conditions.ts";
-import { restartUnderWay } from "../../crds/job_state.ts";
 import { decideFailure } from "../failure_decision.ts";
 import { deadlineMs, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";

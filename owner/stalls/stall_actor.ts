@@ -12,7 +12,7 @@ import { aboutJob } from "../../trials/plan/notice.ts";
 import {
   type BegunRestart,
   hasTurn,
-  RESTART_RATE,
+  recentRestarts,
   stallActionOf,
 } from "../../trials/stalls/stall_action.ts";
 import type { Moment } from "../../trials/stalls/time_spent.ts";
@@ -96,7 +96,6 @@ export function createStallActor({ restart, end, clock, events }: StallActorOpti
         hasTurn: hasTurn(begun, job.namespace, monotonicMs),
         nowMs,
       });
-      const { message } = run.stallAt(now);
       switch (action.kind) {
         case "notify":
           return undefined;
@@ -106,13 +105,15 @@ export function createStallActor({ restart, end, clock, events }: StallActorOpti
         case "limit":
           if (action.kind === "limit") tellLimit(run, action.why);
           return `not ${policy.action === "Stop" ? "stopped" : "restarted"}: ${action.why}`;
-        case "stop":
+        case "stop": {
+          const { message } = run.stallAt(now);
           perform(run, () => end(job, message, signal));
           return undefined;
+        }
         case "restart": {
           const turn = { namespace: job.namespace, atMs: monotonicMs };
-          const isRecent = ({ atMs }: BegunRestart) => monotonicMs - atMs < RESTART_RATE.windowMs;
-          begun = [...begun.filter(isRecent), turn];
+          begun = [...recentRestarts(begun, monotonicMs), turn];
+          const { message } = run.stallAt(now);
           const asked = { reason: STALLED_REASON, message, budget: action.budget };
           perform(run, async () => {
             const count = (last?.count ?? 0) + 1;

@@ -135,14 +135,13 @@ export class WatchedRun {
   /** What is decided by of a stalled run, beside its job's object. */
   stallFacts(nowMs: number) {
     const { pace: { stepSeconds = 0, intervalSeconds = 0 } = {} } = this.watch;
-    const pods = [...this.#pods.values()];
     const standOut = this.stall?.pods?.map(({ node }) => node) ??
       [...this.#pods].map(([uid, { name }]) => this.#podNow(name, uid)?.spec?.nodeName);
     return {
       step: this.step,
       stepsPerReport: stepSeconds > 0 ? Math.ceil(intervalSeconds / stepSeconds) : 1,
       nodes: [...new Set(standOut.filter((it) => it !== undefined))].slice(0, STALL_LIMITS.pods),
-      hasWitness: pods.some(({ heard: { monotonicMs = -Infinity } = {} }) =>
+      hasWitness: this.#pods.values().some(({ heard: { monotonicMs = -Infinity } = {} }) =>
         isWitness(this.watch, monotonicMs, nowMs, this.policy)
       ),
       isStarting: phaseOf(this.watch) === "Starting",

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 /** The stall at one step that is not restarted any more: a third try would end there as well. */
 const LAST_STALL = 3;
 /** Restarts by policy within a minute, of all jobs and of those of one namespace. */
-export const RESTART_RATE = { windowMs: 60_000, all: 6, namespace: 2 } as const;
+const RESTART_RATE = { windowMs: 60_000, all: 6, namespace: 2 } as const;
 
 /** What is known of a stalled job. Times are of the wall clock, in milliseconds. */
 export interface StallFacts {
@@ -129,9 +129,13 @@ export interface BegunRestart {
   readonly atMs: number;
 }
 
+/** Returns those that count against the rate now. */
+export const recentRestarts = (begun: readonly BegunRestart[], nowMs: number): BegunRestart[] =>
+  begun.filter(({ atMs }) => nowMs - atMs < RESTART_RATE.windowMs);
+
 /** Whether a job of that namespace may be restarted now, after those. */
 export function hasTurn(begun: readonly BegunRestart[], namespace: string, nowMs: number): boolean {
-  const recent = begun.filter(({ atMs }) => nowMs - atMs < RESTART_RATE.windowMs);
+  const recent = recentRestarts(begun, nowMs);
   return recent.length < RESTART_RATE.all &&
     recent.filter((it) => it.namespace === namespace).length < RESTART_RATE.namespace;
 }
