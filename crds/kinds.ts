@@ -8,6 +8,7 @@ import { KATIB } from "./katib_names.ts";
 import { keptLogSchema } from "./kept_log.ts";
 import { STANDALONE, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
 import { JOBSET_GROUP, JOBSET_VERSION } from "./jobset_names.ts";
+import { optimizationJobSchema } from "./optimization_job.ts";
 import { clusterTrainingRuntimeSchema, trainingRuntimeSchema } from "./training_runtime.ts";
 import { trainJobSchema } from "./trainjob.ts";
 import { trialSchema } from "./trial.ts";
@@ -42,6 +43,7 @@ export const KINDS = {
     clusterTrainingRuntimeSchema,
     false,
   ),
+  optimizationJob: customKind(TRAINER, "OptimizationJob", optimizationJobSchema),
   jobSet: customKind(JOBSET, "JobSet", jobSetSchema),
   trial: customKind(KATIB, KATIB.trialKind, trialSchema),
   keptLog: customKind(STANDALONE, "KeptLog", keptLogSchema),

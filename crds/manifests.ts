@@ -6,6 +6,7 @@ import type { Kind } from "../platform/kube/resource.ts";
 import { KINDS } from "./kinds.ts";
 import { JOBSET_GROUP } from "./jobset_names.ts";
 import { type OpenApiSchema, openApiSchema } from "./openapi_schema.ts";
+import { optimizationJobSchema } from "./optimization_job.ts";
 import { clusterTrainingRuntimeSchema, trainingRuntimeSchema } from "./training_runtime.ts";
 import { trainJobSchema } from "./trainjob.ts";
 
@@ -90,7 +91,7 @@ function rootSchema(source: z.ZodType, required?: string[]): OpenApiSchema {
 
 const STATUS = { status: {} };
 
-/** All four definitions: TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet. */
+/** All five definitions: TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob, JobSet. */
 export function crdManifests(): CustomResourceDefinition[] {
   return [
     definitionOf(KINDS.trainJob, {
@@ -113,6 +114,10 @@ export function crdManifests(): CustomResourceDefinition[] {
     definitionOf(KINDS.trainingRuntime, { schema: rootSchema(trainingRuntimeSchema) }),
     definitionOf(KINDS.clusterTrainingRuntime, {
       schema: rootSchema(clusterTrainingRuntimeSchema),
+    }),
+    definitionOf(KINDS.optimizationJob, {
+      schema: rootSchema(optimizationJobSchema, ["spec"]),
+      subresources: STATUS,
     }),
     definitionOf(KINDS.jobSet, {
       schema: rootSchema(jobSetSchema),

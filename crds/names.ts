@@ -34,6 +34,8 @@ export const LABELS = {
   trainJobName: "trainer.kubeflow.org/trainjob-name",
   /** On pods of other kinds of jobs: the plural of the kind. Selects, never authorizes. */
   jobKind: "trainer.kubeflow.org/job-kind",
+  /** On TrainJobs: the OptimizationJob whose trial they are. Selects, never authorizes. */
+  optimizationJob: "trainer.kubeflow.org/optimizationjob-name",
   /** On pods of a trial whose metrics come by push. */
   trial: "trainer.kubeflow.org/trial",
   /** On runtimes: the ML framework, read by the SDK. */
@@ -80,6 +82,8 @@ export const ANNOTATIONS = {
   timeToLive: "trainer.kubeflow.org/ttl-seconds-after-finished",
   /** On a job of a search: the metric by which it is compared, and which direction is better. */
   objective: "trainer.kubeflow.org/objective",
+  /** On an OptimizationJob: which of its trials are stopped early while they run, as JSON. */
+  pruner: "trainer.kubeflow.org/pruner",
   /** On a job whose definition has no field for it: its progress, as JSON. */
   trainerStatus: "trainer.kubeflow.org/trainer-status",
   /** On a job whose definition has no field for it: its failure, as JSON. */
@@ -262,6 +266,9 @@ export const RESERVED_STATUS_ENV: readonly string[] = [
   ...Object.values(STATUS_ENV.kep),
   ...Object.values(STATUS_ENV.sdk),
 ];
+
+/** Variables of a trial's trainer begin with this; the name of the parameter follows. */
+export const PARAMETER_ENV_PREFIX = "KUBEFLOW_TRAINER_OPT_";
 
 /** Variable that an initializer reads its URI from. */
 export const STORAGE_URI_ENV = "STORAGE_URI";

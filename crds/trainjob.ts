@@ -71,7 +71,8 @@ const former = (what: string) => ({
   description: "Of a former version of the API. It is refused: write runtimePatches.",
 });
 
-const trainJobSpecSchema = z.looseObject({
+/** The spec of a TrainJob in a template, as upstream's definitions of those who make TrainJobs have it. */
+export const templatedTrainJobSpecSchema = z.looseObject({
   runtimeRef: runtimeRefSchema.meta({
     ...immutable,
     description: "The runtime that this job is made from.",
@@ -88,12 +89,6 @@ const trainJobSpecSchema = z.looseObject({
     description:
       "Changes laid over the runtime's template, in this order; only while the job is suspended.",
   }),
-  podTemplateOverrides: atomicList(ANYTHING).optional()
-    .meta(former(`trainingRuntimeSpec.${PATCHED}`)),
-  labels: z.record(z.string(), z.string()).optional()
-    .meta(former(`trainingRuntimeSpec.template.metadata.labels`)),
-  annotations: z.record(z.string(), z.string()).optional()
-    .meta(former(`trainingRuntimeSpec.template.metadata.annotations`)),
   suspend: z.boolean().optional().meta({
     default: false,
     description: "Whether the job is paused: its pods go, and come back when it is resumed.",
@@ -114,6 +109,15 @@ const trainJobSpecSchema = z.looseObject({
       { rule: "self == oldSelf", message: "field is immutable" },
     ],
   }),
+});
+
+const trainJobSpecSchema = templatedTrainJobSpecSchema.extend({
+  podTemplateOverrides: atomicList(ANYTHING).optional()
+    .meta(former(`trainingRuntimeSpec.${PATCHED}`)),
+  labels: z.record(z.string(), z.string()).optional()
+    .meta(former(`trainingRuntimeSpec.template.metadata.labels`)),
+  annotations: z.record(z.string(), z.string()).optional()
+    .meta(former(`trainingRuntimeSpec.template.metadata.annotations`)),
 });
 export type TrainJobSpec = z.infer<typeof trainJobSpecSchema>;
 

@@ -36,6 +36,8 @@ const LABEL_TEXTS: Texts<typeof LABELS> = {
   trainJobName: "on pods: their TrainJob. Selects pods; never authorizes them",
   jobKind:
     "on pods of jobs of `kubeflow.org/v1`: the plural of the kind. Selects pods; never authorizes them",
+  optimizationJob:
+    "on TrainJobs: the OptimizationJob whose trial they are. Selects TrainJobs; never authorizes them",
   trial: "on pods of a trial whose metrics come by push: the Trial",
   framework: "on runtimes: the ML framework, which the SDK reads",
   support: "on runtimes: `deprecated` makes the webhook warn",
@@ -57,6 +59,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
   objective:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: what the trials of its [search](../guides/page.md#trials-of-a-search) are compared by, such as `minimize loss`",
+  pruner:
+    "on an OptimizationJob, by its user: which of its trials are stopped early while they run, JSON",
   timeToLive:
     "on a TrainJob, or on a runtime for its TrainJobs: [seconds after its end](../guides/operate.md#let-jobs-go-by-themselves) when a TrainJob is deleted, from `0` to `2147483647`",
   trainerStatus:

@@ -40,7 +40,7 @@ function* nodes(node: unknown, path = ""): Generator<[string, Record<string, unk
   for (const [key, value] of Object.entries(node)) yield* nodes(value, `${path}.${key}`);
 }
 
-Deno.test("crdManifests() has the four kinds with scope, version and status", () => {
+Deno.test("crdManifests() has the five kinds with scope, version and status", () => {
   assert.deepEqual(
     crdManifests().map((it) => [
       it.metadata.name,
@@ -52,6 +52,7 @@ Deno.test("crdManifests() has the four kinds with scope, version and status", ()
       ["trainjobs.trainer.kubeflow.org", "Namespaced", "v1alpha1", true],
       ["trainingruntimes.trainer.kubeflow.org", "Namespaced", "v1alpha1", false],
       ["clustertrainingruntimes.trainer.kubeflow.org", "Cluster", "v1alpha1", false],
+      ["optimizationjobs.trainer.kubeflow.org", "Namespaced", "v1alpha1", true],
       ["jobsets.jobset.x-k8s.io", "Namespaced", "v1alpha2", true],
     ],
   );
@@ -214,5 +215,6 @@ Deno.test("crdsWithoutJobSet() are all but upstream's JobSet", () => {
     "TrainJob",
     "TrainingRuntime",
     "ClusterTrainingRuntime",
+    "OptimizationJob",
   ]);
 });

@@ -1,0 +1,64 @@
+/** Records of a search's trials: the ConfigMap `<name>-trials` of an OptimizationJob, which outlives every leader. */
+import { z } from "zod";
+import { isObject, jsonOfText } from "../platform/base/json.ts";
+import { SEARCH_BOUNDS } from "./optimization_job.ts";
+
+/** The name of the ConfigMap, by that of the OptimizationJob. */
+export const trialRecordsName = (optimizationJob: string): string => `${optimizationJob}-trials`;
+
+/** States of a trial: Running until it has ended, from before its TrainJob is made. */
+export const TRIAL_RECORD_STATES = ["Running", "Complete", "EarlyStopped", "Failed"] as const;
+
+/** One trial. It is written before its TrainJob is made, so that a leader that is killed in between makes it no second time. */
+const trialRecordSchema = z.looseObject({
+  /** The name of its TrainJob. */
+  name: z.string(),
+  /** In the order of the search's parameters. */
+  values: z.array(z.string()),
+  created: z.string(),
+  /** The UID of its TrainJob; absent until that is known to have been made. */
+  uid: z.string().optional(),
+  state: z.enum(TRIAL_RECORD_STATES),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  /** The objective, of a trial that is complete. */
+  value: z.string().optional(),
+  ended: z.string().optional(),
+});
+export type TrialRecord = z.infer<typeof trialRecordSchema>;
+
+/** What the pruner of a search has decided of one trial, and cannot read from a log again. */
+const pruningRecordSchema = z.looseObject({
+  /** The values that it had at the rungs it has reached, the first one first; NaN and infinities as texts. */
+  rungs: z.array(z.union([z.number(), z.string()])).optional(),
+  /** Why it is stopped, in words; absent while it may go on. */
+  pruned: z.string().optional(),
+});
+export type PruningRecord = z.infer<typeof pruningRecordSchema>;
+
+/** Keys of the ConfigMap: one of each trial for its record, and one for what its pruner decided. */
+export const recordKeys = {
+  trial: (index: number) => `trial.${index}`,
+  pruning: (index: number) => `pruning.${index}`,
+} as const;
+
+const KEY = /^(trial|pruning)\.(0|[1-9][0-9]?)$/;
+
+/** Returns the records that the ConfigMap's data hold, by the index of their trial; what is none is left out. */
+export function readTrialRecords(data: unknown) {
+  const trials = new Map<number, TrialRecord>();
+  const pruning = new Map<number, PruningRecord>();
+  for (const [key, text] of Object.entries(isObject(data) ? data : {})) {
+    const [, kind, index = ""] = KEY.exec(key) ?? [];
+    if (kind === undefined || Number(index) >= SEARCH_BOUNDS.trials) continue;
+    const value = jsonOfText(String(text));
+    if (kind === "trial") {
+      const read = trialRecordSchema.safeParse(value);
+      if (read.success) trials.set(Number(index), read.data);
+    } else {
+      const read = pruningRecordSchema.safeParse(value);
+      if (read.success) pruning.set(Number(index), read.data);
+    }
+  }
+  return { trials, pruning };
+}
