@@ -43,6 +43,9 @@ const initializerSchema = z.looseObject({
 
 const argument = z.string().max(1_048_576);
 
+/** Most variables that a TrainJob gives its trainer. */
+export const TRAINER_ENV_MAX = 128;
+
 const trainerSchema = z.looseObject({
   image: z.string().max(500).optional().meta({ description: "Image of the training container." }),
   command: atomicList(argument).max(128).optional().meta({
@@ -51,7 +54,7 @@ const trainerSchema = z.looseObject({
   args: atomicList(argument).max(128).optional().meta({
     description: "Replaces the arguments of the training container.",
   }),
-  env: listMap(schemas.envVar, ["name"]).max(128).optional(),
+  env: listMap(schemas.envVar, ["name"]).max(TRAINER_ENV_MAX).optional(),
   numNodes: int32().min(0).optional().meta({ description: "Pods that train together." }),
   resourcesPerNode: schemas.resourceRequirements.optional(),
   numProcPerNode: int32().optional()

@@ -1,0 +1,93 @@
+/** Problems of a search that its definition cannot check. Pure. */
+import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
+import { dnsLabel1035 } from "../../crds/name_syntax.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
+import { readObjective } from "../../crds/objective.ts";
+import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
+import { readPruner } from "../../crds/pruner.ts";
+import { TRAINER_ENV_MAX } from "../../crds/trainjob.ts";
+import { longestValue, readSpace } from "./search_space.ts";
+import { objectiveText } from "./trial_job.ts";
+import { variablesOf } from "./trial_variables.ts";
+
+/** Most bytes of all values in the records of trials, of the MiB that a ConfigMap holds. */
+const VALUES_BYTES = 900 * 1024;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const PARAMETERS = "spec.parameters";
+const ENV = "spec.trainJobTemplate.spec.trainer.env";
+
+/** The names of trials begin with that of the search, and a label has it. */
+function nameProblems({ metadata: { name = "" } }: OptimizationJob): FieldProblem[] {
+  return dnsLabel1035(name).map((message) => invalid("metadata.name", name, message));
+}
+
+/** The annotation of the objective has to be read again, and so has that of the pruner. */
+function annotationProblems({ metadata, spec }: OptimizationJob): FieldProblem[] {
+  const { metric } = objectiveOf({ spec });
+  const objective = readObjective(objectiveText({ spec })).ok
+    ? []
+    : [invalid("spec.objectives[0].metric", metric, "must not begin with a blank")];
+  const text = metadata.annotations?.[ANNOTATIONS.pruner];
+  const pruner = text === undefined ? undefined : readPruner(text);
+  if (pruner === undefined || pruner.ok) return objective;
+  const place = `metadata.annotations[${ANNOTATIONS.pruner}]`;
+  const problems = pruner.problems.map(({ field, ...problem }) => ({
+    ...problem,
+    field: field === "" ? place : `${place}.${field}`,
+  }));
+  return [...objective, ...problems];
+}
+
+/** Names that are no variables, and variables that two have. */
+function variableProblems({ spec }: OptimizationJob): FieldProblem[] {
+  const env = spec.trainJobTemplate.spec.trainer?.env ?? [];
+  const owners = new Map(env.map(({ name }, index) => [name, `${ENV}[${index}]`]));
+  const problems = spec.parameters.flatMap(({ name }, index) => {
+    const field = `${PARAMETERS}[${index}].name`;
+    if (!VARIABLE.test(name)) {
+      const message = "trials get it as a variable: must consist of letters, digits and '_', " +
+        "and must not begin with a digit";
+      return [invalid(field, name, message)];
+    }
+    const taken = variablesOf(name).flatMap((it) => {
+      const other = owners.get(it);
+      owners.set(it, other ?? field);
+      return other === undefined ? [] : [`its variable ${it} is also that of ${other}`];
+    });
+    return taken.length === 0 ? [] : [invalid(field, name, taken.join("; "))];
+  });
+  if (problems.length > 0 || owners.size <= TRAINER_ENV_MAX) return problems;
+  const message =
+    `trials would have ${owners.size} variables with those of the template, and may ` +
+    `have ${TRAINER_ENV_MAX}: name parameters in capital letters, which makes one variable of each ` +
+    "and not two, or give less of them";
+  return [{ field: PARAMETERS, message }];
+}
+
+function spaceProblems({ spec }: OptimizationJob): FieldProblem[] {
+  const isGrid = spec.searchAlgorithm?.grid !== undefined;
+  let bytes = 0;
+  const problems = spec.parameters.flatMap(({ searchSpace }, index) => {
+    const field = `${PARAMETERS}[${index}].searchSpace`;
+    const read = readSpace(searchSpace, field);
+    if (!read.ok) return read.problems;
+    bytes += longestValue(read.space) + 1;
+    return isGrid && read.space.kind !== "categorical"
+      ? [{ field, message: "must be categorical, since the search is a grid" }]
+      : [];
+  });
+  const all = bytes * (spec.numTrials ?? 1);
+  if (problems.length > 0 || all <= VALUES_BYTES) return problems;
+  const message = `the values of all trials may take ${all} bytes, and their records hold ` +
+    `${VALUES_BYTES}: make choices shorter, or parameters or trials fewer`;
+  return [{ field: PARAMETERS, message }];
+}
+
+/**
+ * Returns what is wrong with a search, with its fields: bounds and choices, variables, its name, the annotation of its
+ * pruner. Of the template it says only what concerns variables: the TrainJob that it makes is checked as TrainJobs are.
+ */
+export function searchProblems(job: OptimizationJob): FieldProblem[] {
+  return [nameProblems, annotationProblems, spaceProblems, variableProblems]
+    .flatMap((problemsOf) => problemsOf(job));
+}

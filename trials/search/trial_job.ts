@@ -1,0 +1,59 @@
+/** TrainJob of a trial: the template of a search with the values of one trial. Pure. */
+import { KINDS } from "../../crds/kinds.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
+import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
+import { variablesOf } from "./trial_variables.ts";
+
+/** What the name of a trial has of its search's at most: names of Jobs and pods are made from it. */
+const NAME_PREFIX_MAX = 30;
+const UID_PREFIX = 8;
+
+/** Returns the name of a trial's TrainJob, which no trial of another search has. */
+export function trialName({ metadata }: OptimizationJob, index: number): string {
+  const prefix = (metadata.name ?? "").slice(0, NAME_PREFIX_MAX).replace(/-+$/, "");
+  const uid = (metadata.uid ?? "").replaceAll("-", "").slice(0, UID_PREFIX);
+  return `${prefix}-${uid}-${index}`;
+}
+
+/** Returns the annotation that says of a trial what it is compared by. */
+export function objectiveText({ spec }: Pick<OptimizationJob, "spec">): string {
+  const { metric, direction } = objectiveOf({ spec });
+  return `${direction.toLowerCase()} ${metric}`;
+}
+
+/**
+ * Returns the TrainJob of a trial with these values, in the order of the search's parameters. Labels and annotations of
+ * the template are copied, ours win; its finalizers are not, since nobody would take them off.
+ */
+export function trialJob(
+  search: OptimizationJob,
+  name: string,
+  values: readonly string[],
+): TrainJob {
+  const { metadata, spec: { parameters, trainJobTemplate: template } } = search;
+  const env = parameters.flatMap((parameter, index) =>
+    variablesOf(parameter.name).map((variable) => ({ name: variable, value: values[index] ?? "" }))
+  );
+  const { trainer } = template.spec;
+  const { apiVersion, kind } = search;
+  const owner = { apiVersion, kind, name: metadata.name ?? "", uid: metadata.uid ?? "" };
+  return KINDS.trainJob.parse({
+    apiVersion,
+    kind: KINDS.trainJob.kind,
+    metadata: {
+      name,
+      namespace: metadata.namespace,
+      labels: { ...template.metadata?.labels, [LABELS.optimizationJob]: metadata.name },
+      annotations: {
+        // A log with steps, which the template may ask for in its own way.
+        [ANNOTATIONS.trialTemplate]: "{}",
+        ...template.metadata?.annotations,
+        [ANNOTATIONS.objective]: objectiveText(search),
+      },
+      ownerReferences: [controllerReference(owner)],
+    },
+    spec: { ...template.spec, trainer: { ...trainer, env: [...trainer?.env ?? [], ...env] } },
+  });
+}
