@@ -2,10 +2,11 @@
 import type { z } from "zod";
 import { stringify } from "yaml";
 import { jobSetSchema } from "./jobset.ts";
+import { isObject } from "../platform/base/json.ts";
 import type { Kind } from "../platform/kube/resource.ts";
 import { KINDS } from "./kinds.ts";
 import { JOBSET_GROUP } from "./jobset_names.ts";
-import { type OpenApiSchema, openApiSchema } from "./openapi_schema.ts";
+import { asUpstreamGenerates, type OpenApiSchema, openApiSchema } from "./openapi_schema.ts";
 import { optimizationJobSchema } from "./optimization_job.ts";
 import { clusterTrainingRuntimeSchema, trainingRuntimeSchema } from "./training_runtime.ts";
 import { trainJobSchema } from "./trainjob.ts";
@@ -91,6 +92,17 @@ function rootSchema(source: z.ZodType, required?: string[]): OpenApiSchema {
 
 const STATUS = { status: {} };
 
+/** The schema of an OptimizationJob, with its template's as upstream has it. */
+function optimizationJobRoot(): OpenApiSchema {
+  const schema = rootSchema(optimizationJobSchema, ["spec"]);
+  const template = ["spec", "trainJobTemplate", "spec"].reduce<unknown>(
+    (node, name) => isObject(node) && isObject(node.properties) ? node.properties[name] : undefined,
+    schema,
+  );
+  asUpstreamGenerates(template);
+  return schema;
+}
+
 /** All five definitions: TrainJob, TrainingRuntime, ClusterTrainingRuntime, OptimizationJob, JobSet. */
 export function crdManifests(): CustomResourceDefinition[] {
   return [
@@ -116,7 +128,7 @@ export function crdManifests(): CustomResourceDefinition[] {
       schema: rootSchema(clusterTrainingRuntimeSchema),
     }),
     definitionOf(KINDS.optimizationJob, {
-      schema: rootSchema(optimizationJobSchema, ["spec"]),
+      schema: optimizationJobRoot(),
       subresources: STATUS,
     }),
     definitionOf(KINDS.jobSet, {

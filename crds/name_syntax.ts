@@ -125,3 +125,6 @@ export const pathSegment: Syntax = (text) => {
 
 /** Pattern of a condition's reason (apimachinery, `metav1.Condition`). */
 export const CONDITION_REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
+
+/** Pattern of a condition's type (apimachinery, `metav1.Condition`). */
+export const CONDITION_TYPE = `^(${DNS_SUBDOMAIN}/)?(${QUALIFIED})$`;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
 import { isObject } from "../platform/base/json.ts";
 import { OPENAPI_NAME } from "../platform/kube/kubernetes.ts";
+import { CONDITION_REASON, CONDITION_TYPE } from "./name_syntax.ts";
 
 /** An OpenAPI schema, as a CRD carries one. */
 export type OpenApiSchema = { [key: string]: unknown };
@@ -10,6 +11,7 @@ export type OpenApiSchema = { [key: string]: unknown };
 const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+const CONDITION = "io.k8s.apimachinery.pkg.apis.meta.v1.Condition";
 
 /** The form of a quantity such as `1.5Gi`. */
 const QUANTITY_PATTERN =
@@ -57,6 +59,15 @@ function embeddedMetadata(): OpenApiSchema {
   };
 }
 
+/** Bounds of a condition, which its Go type has as markers and Kubernetes' OpenAPI leaves out. */
+const CONDITION_BOUNDS: Readonly<Record<string, OpenApiSchema>> = {
+  message: { maxLength: 32_768 },
+  observedGeneration: { minimum: 0 },
+  reason: { minLength: 1, maxLength: 1_024, pattern: CONDITION_REASON.source },
+  status: { enum: ["True", "False", "Unknown"] },
+  type: { maxLength: 316, pattern: CONDITION_TYPE },
+};
+
 const WELL_KNOWN: Readonly<Record<string, () => OpenApiSchema>> = {
   [OBJECT_META]: embeddedMetadata,
   [QUANTITY]: () => ({
@@ -68,6 +79,13 @@ const WELL_KNOWN: Readonly<Record<string, () => OpenApiSchema>> = {
     anyOf: [{ type: "integer" }, { type: "string" }],
     "x-kubernetes-int-or-string": true,
   }),
+  [CONDITION]: () => {
+    const schema = structural(catalogue.get(CONDITION));
+    for (const [name, bounds] of Object.entries(CONDITION_BOUNDS)) {
+      if (isObject(schema.properties)) Object.assign(schema.properties[name] ??= {}, bounds);
+    }
+    return schema;
+  },
 };
 
 /** The zero values that Kubernetes' OpenAPI gives as defaults: in a CRD they would hide a missing field. */
@@ -81,31 +99,37 @@ function withoutZeroDefault(schema: OpenApiSchema): OpenApiSchema {
   return schema;
 }
 
-/** Properties with zero defaults removed, but for keys of a list map that are not required. */
-function properties(schema: OpenApiSchema, mapKeys: readonly unknown[]): OpenApiSchema {
+/**
+ * Properties with zero defaults removed, but for those that a marker of their Go type gave: of the names of references, and
+ * of switches.
+ */
+function properties(schema: OpenApiSchema): OpenApiSchema {
   const source = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.fromEntries(
     Object.entries(source).map(([name, property]) => {
       const value = structural(property);
-      const needed = mapKeys.includes(name) && !required.includes(name);
-      return [name, needed ? value : withoutZeroDefault(value)];
+      const isMarked = name === "name" || value.default === false;
+      return [name, isMarked && !required.includes(name) ? value : withoutZeroDefault(value)];
     }),
   );
 }
 
+/** Whether an object is a reference by name, whose optional name is "" if it has none. */
+function isLocalReference({ properties }: OpenApiSchema): boolean {
+  return isObject(properties) && isObject(properties.name) && properties.name.default === "";
+}
+
 /** One schema of Kubernetes' OpenAPI with every reference written out. */
-function structural(source: unknown, mapKeys: readonly unknown[] = []): OpenApiSchema {
+function structural(source: unknown): OpenApiSchema {
   if (!isObject(source)) return {};
-  if (typeof source.$ref === "string") return named(source.$ref.split("/").at(-1) ?? "", mapKeys);
+  if (typeof source.$ref === "string") return named(source.$ref.split("/").at(-1) ?? "");
   const all = Array.isArray(source.allOf) ? source.allOf : [];
-  const result = Object.assign({}, ...all.map((part) => structural(part, mapKeys)));
+  const result: OpenApiSchema = Object.assign({}, ...all.map((part) => structural(part)));
   for (const [key, value] of Object.entries(source)) if (KEPT.has(key)) result[key] = value;
-  if (isObject(source.properties)) result.properties = properties(source, mapKeys);
-  if (source.items !== undefined) {
-    const keys = source["x-kubernetes-list-map-keys"];
-    result.items = withoutZeroDefault(structural(source.items, Array.isArray(keys) ? keys : []));
-  }
+  if (isObject(source.properties)) result.properties = properties(source);
+  if (isLocalReference(result)) result["x-kubernetes-map-type"] = "atomic";
+  if (source.items !== undefined) result.items = withoutZeroDefault(structural(source.items));
   if (isObject(source.additionalProperties)) {
     result.additionalProperties = withoutZeroDefault(structural(source.additionalProperties));
   }
@@ -113,7 +137,7 @@ function structural(source: unknown, mapKeys: readonly unknown[] = []): OpenApiS
 }
 
 /** The schema that Kubernetes' OpenAPI has by that name. Throws if it has none. */
-function named(name: string, mapKeys: readonly unknown[] = []): OpenApiSchema {
+function named(name: string): OpenApiSchema {
   const known = WELL_KNOWN[name];
   if (known) return known();
   const source = catalogue.get(name);
@@ -122,7 +146,7 @@ function named(name: string, mapKeys: readonly unknown[] = []): OpenApiSchema {
       `no schema of Kubernetes is named ${name}; see crds/kubernetes_schemas.json`,
     );
   }
-  return structural(source, mapKeys);
+  return structural(source);
 }
 
 const INTEGER_RANGES = [[-2147483648, 2147483647], [
@@ -195,7 +219,29 @@ function walk(node: unknown): OpenApiSchema {
     for (const child of Object.values(node.properties)) walk(child);
   }
   if (isObject(node.items)) requireKeys(node.items, node["x-kubernetes-list-map-keys"]);
+  if (Array.isArray(node.required)) node.required.sort();
   if (isObject(node.items)) walk(node.items);
   if (isObject(node.additionalProperties)) walk(node.additionalProperties);
   return node;
+}
+
+/**
+ * Mends a schema in place into what upstream's generator makes of it: it leaves Kubernetes' enumerations, and defaults
+ * that name a member of one, to Kubernetes, and has volume mounts of a patch by the name of their volume.
+ */
+export function asUpstreamGenerates(node: unknown): void {
+  if (!isObject(node)) return;
+  if (Array.isArray(node.enum)) {
+    delete node.enum;
+    delete node.default;
+  }
+  const { properties, items, additionalProperties } = node;
+  for (const child of isObject(properties) ? Object.values(properties) : []) {
+    asUpstreamGenerates(child);
+  }
+  if (isObject(properties) && isObject(properties.volumeMounts)) {
+    properties.volumeMounts["x-kubernetes-list-map-keys"] = ["name"];
+  }
+  asUpstreamGenerates(items);
+  asUpstreamGenerates(additionalProperties);
 }

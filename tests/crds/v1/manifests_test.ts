@@ -114,7 +114,7 @@ for (const { kind, plural, singular, specsKey } of Object.values(V1_KINDS)) {
     assert.deepEqual(spec.versions.map(({ name, served, storage }) => [name, served, storage]), [
       ["v1", true, true],
     ]);
-    const required = kind === "MXJob" ? [specsKey, "jobMode"] : [specsKey];
+    const required = kind === "MXJob" ? ["jobMode", specsKey] : [specsKey];
     assert.deepEqual(at(schemaAt(kind, "spec"), "required"), required);
     assert.equal(at(schemaAt(kind), "required"), undefined);
   });
