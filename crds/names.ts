@@ -133,6 +133,8 @@ export const TRAINJOB_REASONS = {
   runtimeNotSupported: "TrainingRuntimeNotSupported",
   rulesMet: "RulesMet",
   earlyStopped: "EarlyStopped",
+  /** Of a trial that the pruner of its search stopped. */
+  pruned: "Pruned",
 } as const;
 
 /** Reason of the condition of a job of any kind that failed because its policy stops stalled jobs. */

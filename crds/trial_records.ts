@@ -27,12 +27,27 @@ const trialRecordSchema = z.looseObject({
 });
 export type TrialRecord = z.infer<typeof trialRecordSchema>;
 
+/** Longest reason in words; whoever may write ConfigMaps may have changed it. */
+const MAX_WORDS = 1_024;
+/** A number; NaN and infinities, which JSON has not, as texts. */
+const anyNumber = z.union([
+  z.number(),
+  z.enum(["NaN", "Infinity", "-Infinity"]).transform(Number),
+]);
+const writtenNumber = (value: number) => Number.isFinite(value) ? value : String(value);
+
 /** What the pruner of a search has decided of one trial, and cannot read from a log again. */
 const pruningRecordSchema = z.looseObject({
-  /** The values that it had at the rungs it has reached, the first one first; NaN and infinities as texts. */
-  rungs: z.array(z.union([z.number(), z.string()])).optional(),
+  /** The values that it had at the rungs it has reached, the first one first. */
+  rungs: z.array(anyNumber).optional(),
   /** Why it is stopped, in words; absent while it may go on. */
-  pruned: z.string().optional(),
+  pruned: z.string().max(MAX_WORDS).optional(),
+  /** When that was decided, RFC 3339. */
+  time: z.iso.datetime({ offset: true }).optional(),
+  /** The steps of the lowest rung, where the pruner has found them out, which it does once for all trials. */
+  resource: z.int().min(1).optional(),
+  /** First values by step, of a trial that is complete. */
+  values: z.array(z.tuple([z.int(), anyNumber])).optional(),
 });
 export type PruningRecord = z.infer<typeof pruningRecordSchema>;
 
@@ -41,6 +56,26 @@ export const recordKeys = {
   trial: (index: number) => `trial.${index}`,
   pruning: (index: number) => `pruning.${index}`,
 } as const;
+
+/** Returns the text of a record of a pruner, as {@link readTrialRecords} reads it. */
+export function pruningRecordText({ rungs, values, ...record }: PruningRecord): string {
+  return JSON.stringify({
+    ...record,
+    ...(rungs && { rungs: rungs.map(writtenNumber) }),
+    ...(values && { values: values.map(([step, value]) => [step, writtenNumber(value)]) }),
+  });
+}
+
+/** Characters of a search's name that are in those of its trials: JobSets and pods add to it. */
+const NAME_LENGTH = 30;
+
+/** Returns the name of a trial's TrainJob, which no other search has. */
+export function trialName(
+  { name, uid }: { readonly name: string; readonly uid: string },
+  index: number,
+): string {
+  return `${name.slice(0, NAME_LENGTH).replace(/-+$/, "")}-${uid.slice(0, 8)}-${index}`;
+}
 
 const KEY = /^(trial|pruning)\.(0|[1-9][0-9]?)$/;
 

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../crds/job_kind.ts";
 import { toldRestartSchema } from "../crds/job_restart.ts";
 import { progressOf, restartOf } from "../crds/job_state.ts";
+import { TRAINJOB } from "../crds/job_kinds.ts";
 import { LOG_ANNOTATIONS } from "../crds/early_stopping.ts";
 import type { WatchedPod } from "../crds/watched.ts";
 import type { Push } from "../crds/wire/push.ts";
@@ -31,6 +32,7 @@ import { createStallEnd } from "./stalls/stall_end.ts";
 import { createStallPolicies, type StallPoliciesOptions } from "./stalls/stall_policies.ts";
 import { openTermStalls, type TermStallsOptions } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
+import type { SearchParts } from "./searches/term_searches.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading, Resumption } from "./ledger/reading.ts";
 import type { CurvesNews } from "../crds/wire/shown_curves.ts";
@@ -38,7 +40,7 @@ import { createWaitingPolls } from "./waiting_polls.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
-/** Longest deadline of a write of progress, in milliseconds. */
+/** Longest deadline of a write of progress, or of records, in milliseconds. */
 const WRITE_MS = 5_000;
 /** Jobs whose changes of observations are counted; a forgotten one is read once more than necessary. */
 const MAX_JOBS = 100_000;
@@ -48,7 +50,7 @@ const RESTORE_MS = 1_000;
 /** What a term needs to record the pushes of trials, and to stop trials. */
 export type RecordingParts = Omit<
   ObservationsOptions,
-  "clock" | "leading" | "onStop"
+  "clock" | "leading" | "onStop" | "searches"
 >;
 
 /** Options of {@link openTerm}. */
@@ -68,6 +70,8 @@ export interface TermOptions
   readonly keepsProgress?: KeepsProgress;
   /** Returns the parts of a term's recording. Absent: pushes are not recorded. */
   readonly recording?: (() => RecordingParts) | undefined;
+  /** Searches, whose trials their pruners stop. Absent: there are none. */
+  readonly optimizationJobs?: SearchParts["optimizationJobs"] | undefined;
   /** Absent: nobody is told of stalls but by the job. */
   readonly events?: Pick<EventRecorder, "record"> | undefined;
   /** Called with seconds of jobs, by what they went to. */
@@ -105,6 +109,15 @@ function ledgerOf(
         problem: "this replica no longer holds the Lease, which it could not renew in time",
       }),
   });
+}
+
+/** What the owner needs to prune: the caches of searches, and of their trials. */
+function searchesOf(
+  { client, jobs, leadership, optimizationJobs }: TermOptions,
+): SearchParts | undefined {
+  const trainJobs = jobs.get(TRAINJOB)?.jobs;
+  if (optimizationJobs === undefined || trainJobs === undefined) return undefined;
+  return { client, optimizationJobs, trainJobs, deadlineMs: leadership.deadlineMs(WRITE_MS) };
 }
 
 /** Opens what the owner makes of pushes beside progress: checkpoints, and stalls, which name them. */
@@ -156,6 +169,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   const statuses = createHeldStatuses({ shown, clock, term: id });
   const observations = recording && createObservations({
     ...recording(),
+    searches: searchesOf(options),
     clock,
     leading: () => leadership.leading,
     onStop({ plan: { job }, decision }, outcome) {

@@ -111,6 +111,8 @@ export function createCaches(options: {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.
     trials: servedCache(WATCHED.trial, { indexes: trialIndexes }),
+    // Nor may upstream's definition of searches be there.
+    optimizationJobs: servedCache(KINDS.optimizationJob),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),

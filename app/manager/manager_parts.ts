@@ -237,6 +237,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       client: leaderClient,
       jobs: caches.byKind,
       jobSets: caches.jobSets,
+      optimizationJobs: caches.optimizationJobs,
       clock,
       leadership,
       curveBytes: configuration.curveMemory,

@@ -1,6 +1,7 @@
 /** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
+import type { JobRef } from "../../crds/job_kind.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
@@ -44,6 +45,10 @@ export function createLogActor(
     readonly leading: () => boolean;
     /** Called for new rows or a verdict. */
     readonly onChange: () => void;
+    /** Called with rows that are in the log since now, and the UID of the pod that pushed them. */
+    readonly onRows: (job: JobRef, pod: string, rows: readonly ObservationRow[]) => void;
+    /** Called when rows may have come into the log or not. */
+    readonly onUnknown: (job: JobRef) => void;
     /** Called for rows that the sink will never take. */
     readonly onRefused: (plan: ObservationPlan, problem: string) => void;
     /** Called once, after some pushes, of which none had these metrics, which rules name; with those of the newest. */
@@ -54,7 +59,7 @@ export function createLogActor(
     ) => void;
   },
 ) {
-  const { sink, clock, leading, onChange, onRefused, onUnreported } = options;
+  const { sink, clock, leading, onChange, onRows, onUnknown, onRefused, onUnreported } = options;
   let plan = first;
   let pod: string | undefined;
   let failing = false;
@@ -105,7 +110,10 @@ export function createLogActor(
     } catch (error) {
       // Otherwise rows may be in the log or not: it is read before anything else is judged.
       if (wroteNothing) takeBack();
-      else loaded.drop();
+      else {
+        loaded.drop();
+        onUnknown(plan.job);
+      }
       throw error;
     }
   }
@@ -134,6 +142,7 @@ export function createLogActor(
     const wasOpen = verdict === undefined;
     if (rows.length > 0) {
       await append(rows, takeBack);
+      batch.forEach(({ push }, index) => onRows(plan.job, push.pod.uid, taken[index]?.rows ?? []));
       const isCurrent = log === loaded.state;
       if (isCurrent) {
         taken.forEach(log.commit);

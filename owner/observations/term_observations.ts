@@ -4,9 +4,14 @@ import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { continueWith } from "../../platform/base/continue_with.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "./sink.ts";
-import { type LogKey, logKeyText } from "../../trials/recording/observation_row.ts";
+import {
+  type LogKey,
+  logKeyText,
+  type ObservationRow,
+} from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type { Observations, PlanSource, Stop } from "./observations.ts";
@@ -20,6 +25,7 @@ import { createObservationReader } from "./observation_reader.ts";
 import { createOpenTrials } from "./open_trials.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { settledOrAborted } from "../../platform/base/aborted.ts";
+import { createTermSearches, type SearchParts } from "../searches/term_searches.ts";
 import { createStops, type StopsOptions } from "./stops.ts";
 import { createStoredStops, refreshedStop } from "./stored_stops.ts";
 import { controlOf, decidedByRules } from "./stop_decision.ts";
@@ -43,6 +49,8 @@ export interface ObservationsOptions
     names: readonly string[],
     pushed?: readonly string[],
   ) => void;
+  /** The searches whose pruners are asked. Default: none. */
+  readonly searches?: SearchParts | undefined;
   /** Most logs in memory; the least recently used ones are replayed when needed. Default 20000. */
   readonly maxLogs?: number;
   /** Most logs in memory if some are of finished jobs, which are evicted. Default 500. */
@@ -51,6 +59,8 @@ export interface ObservationsOptions
 
 /** Logs that are replayed at a time: each may be long, and a new owner needs all of them. */
 const REPLAYS = 16;
+/** Most rows of a trial's objective that are read for its search. */
+const MAX_ROWS_OF_TRIAL = 50_000;
 /** Most logs that are remembered as ended: those of Trials that were deleted a moment ago. */
 const ENDED = 10_000;
 
@@ -115,6 +125,8 @@ export function createObservations(options: ObservationsOptions): Observations {
           scheduleStop(actor);
           changes.notify(actor.plan.job.uid);
         },
+        onRows: (...rows) => searches?.taken(...rows),
+        onUnknown: (job) => searches?.readAgain(job),
         onRefused,
         onUnreported,
       });
@@ -137,6 +149,32 @@ export function createObservations(options: ObservationsOptions): Observations {
     onRead: scheduleStop,
     atOnce: REPLAYS,
     evict: () => actors.evict(maxFinishedLogs, ({ plan: { job } }) => !plans.isOpen(job)),
+  });
+
+  /** Returns rows of a metric of a job, from the sink: of a longer log the first ones. */
+  async function readMetric(job: JobRef, metric: string): Promise<readonly ObservationRow[]> {
+    return await withDeadline({
+      clock,
+      deadlineMs: sinkMs,
+      signal: closed.signal,
+      onDeadline: () => new Error(`the log of a trial could not be read within ${sinkMs} ms`),
+    }, async (signal) => {
+      const plan = await plans.planFor(job, signal);
+      if (plan.kind === "unknown") throw new Error(plan.why);
+      if (plan.kind !== "plan") return [];
+      const range = { metric, limit: MAX_ROWS_OF_TRIAL };
+      return await replays.run(() => sink.read(plan.key, signal, range), signal);
+    });
+  }
+
+  const searches = options.searches && createTermSearches({
+    ...options.searches,
+    plans,
+    stops,
+    readLog: readMetric,
+    keepsRuns: () => sink.traits.keepsRuns,
+    clock,
+    random,
   });
 
   /** Schedules the stop that a log requires, once. */
@@ -243,7 +281,7 @@ export function createObservations(options: ObservationsOptions): Observations {
   }
 
   async function runToClose(signal: AbortSignal): Promise<void> {
-    await Promise.all([openTrials.run(signal), storedStops.run(signal)]);
+    await Promise.all([openTrials.run(signal), storedStops.run(signal), searches?.run(signal)]);
     closed.abort();
     await stops.close();
     await Promise.all(actors.all().map((actor) => actor.drained()));
@@ -255,7 +293,11 @@ export function createObservations(options: ObservationsOptions): Observations {
       if (closed.signal.aborted) return NOT_OWNER;
       const plan = plans.planFor(push.job, signal);
       const answer = continueWith(plan, (it) => recordByPlan(it, push, signal));
-      return continueWith(answer, (it) => storedStops.withControl(push.job, it));
+      const judged = continueWith(
+        answer,
+        (it) => continueWith(searches?.judged(push.job.uid), () => it),
+      );
+      return continueWith(judged, (it) => storedStops.withControl(push.job, it));
     },
     settle(job, signal) {
       const plan = plans.planFor(job, signal);

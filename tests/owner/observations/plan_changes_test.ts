@@ -55,6 +55,8 @@ function actorOn(sink: ObservationSink): LogActor {
     presentRun: () => Promise.resolve(ONE_RUN),
     leading: () => true,
     onChange: () => {},
+    onRows: () => {},
+    onUnknown: () => {},
     onRefused: (_, problem) => assert.fail(problem),
     onUnreported: (_, names) => assert.fail(names.join()),
   });

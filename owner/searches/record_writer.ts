@@ -1,0 +1,128 @@
+/** Writer of what pruners decided into the records of one search, batched, and written again until it is there. */
+import type { Clock } from "../../platform/base/clock.ts";
+import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { hasChanged } from "../../platform/kube/rereading.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import {
+  type PruningRecord,
+  pruningRecordText,
+  readTrialRecords,
+  recordKeys,
+  trialRecordsName,
+} from "../../crds/trial_records.ts";
+
+/** From one write to the next, in milliseconds. */
+const INTERVAL_MS = 100;
+/** Pauses after writes that failed. */
+const RETRY: Backoff = { firstMs: 250, longestMs: 15_000 };
+
+/** Options of {@link createRecordWriter}. */
+export interface RecordWriterOptions {
+  /** Its writes are fenced by the lease. */
+  readonly client: Pick<KubeClient, "get" | "patch">;
+  readonly clock: Clock;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
+  /** Deadline of each call, in milliseconds. */
+  readonly deadlineMs: number;
+  /** The OptimizationJob. */
+  readonly search: { readonly namespace: string; readonly name: string; readonly uid: string };
+  /** Called with records that are written, before those who wait for that go on. */
+  readonly onWritten: (records: ReadonlyMap<number, PruningRecord>) => Promise<void>;
+  readonly onFailure: (error: unknown) => void;
+  /** Ends it. */
+  readonly over: AbortSignal;
+}
+
+/** The writer of one search. */
+export type RecordWriter = ReturnType<typeof createRecordWriter>;
+
+/** Creates the writer. */
+export function createRecordWriter(options: RecordWriterOptions) {
+  const { client, clock, random, deadlineMs, search, onWritten, onFailure, over } = options;
+  const key = { namespace: search.namespace, name: trialRecordsName(search.name) };
+  const bounds = { deadlineMs, signal: over };
+  const unwritten = new Map<number, PruningRecord>();
+  /** UID of the ConfigMap, once it is known. */
+  let uid: string | undefined;
+  let failures = 0;
+  let isRunning = false;
+  /** Settles with the next attempt. */
+  let attempted = Promise.withResolvers<void>();
+
+  /** Reads the ConfigMap. Rejects if one of its name is not of this search. */
+  async function read() {
+    const map = await getOrUndefined(client, KINDS.configMap, key, bounds);
+    if (map === undefined) return undefined;
+    if (isControlledBy(map.metadata, search.uid)) return map;
+    throw new Error(
+      `ConfigMap "${key.name}" is not controlled by OptimizationJob "${search.name}"`,
+    );
+  }
+
+  async function write(batch: ReadonlyMap<number, PruningRecord>): Promise<void> {
+    uid ??= (await read())?.metadata?.uid;
+    if (uid === undefined) throw new Error(`there is no ConfigMap "${key.name}"`);
+    const data = Object.fromEntries(
+      [...batch].map(([index, record]) => [recordKeys.pruning(index), pruningRecordText(record)]),
+    );
+    const patch = { type: "merge", body: { metadata: { uid }, data } } as const;
+    try {
+      await client.patch(KINDS.configMap, key, patch, bounds);
+    } catch (error) {
+      if (hasChanged(error)) uid = undefined;
+      throw error;
+    }
+  }
+
+  /** Writes what there is now. Returns the pause before the next write. */
+  async function attempt(): Promise<number> {
+    const batch = new Map(unwritten);
+    unwritten.clear();
+    const told = attempted;
+    attempted = Promise.withResolvers();
+    const beganMs = clock.monotonic();
+    try {
+      await write(batch);
+      failures = 0;
+      await onWritten(batch);
+      return INTERVAL_MS - (clock.monotonic() - beganMs);
+    } catch (error) {
+      for (const [index, record] of batch) {
+        if (!unwritten.has(index)) unwritten.set(index, record);
+      }
+      failures += 1;
+      if (!over.aborted) onFailure(error);
+      return backoffMs(failures, RETRY, random);
+    } finally {
+      told.resolve();
+    }
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (unwritten.size > 0 && !over.aborted) await clock.sleep(await attempt(), over);
+    isRunning = false;
+    attempted.resolve();
+    attempted = Promise.withResolvers();
+  }
+
+  return {
+    /** Resolves with what is recorded. Rejects if that is not known now. */
+    async load(): Promise<ReadonlyMap<number, PruningRecord>> {
+      const map = await read();
+      uid = map?.metadata?.uid;
+      return readTrialRecords(map?.data).pruning;
+    },
+    /** Writes these records; resolves when they are written, or could not be written: then they are later. */
+    write(records: ReadonlyMap<number, PruningRecord>): Promise<void> {
+      for (const [index, record] of records) unwritten.set(index, record);
+      const written = failures > 0 ? Promise.resolve() : attempted.promise;
+      if (!isRunning) void run();
+      return written;
+    },
+  };
+}
