@@ -62,14 +62,14 @@ function headLines({ kind, row, wait, object }: JobFacts, look: ReportLook): str
   const ages = ended === undefined
     ? [`created ${ageOf(created, nowMs)} ago`]
     : [`took ${ageOf(start, Date.parse(ended))}`, `ended ${ageOf(ended, nowMs)} ago`];
-  const trial = row.trial ?? row.experiment;
+  const search = row.optimizationJob ?? row.experiment ?? row.trial;
   return [
     [
       styled(look, "bold", name),
       styled(look, styleOfState(row.state), row.state),
       ...(change === undefined ? [] : [styled(look, "red", change)]),
       ...ages,
-      ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
+      ...(search === undefined ? [] : [`trial of ${safeText(search)}`]),
     ].join("  "),
     ...[row.message, whyStopped, wait].flatMap((text) =>
       text === undefined ? [] : wrapped(safeText(text), look.columns)

@@ -49,6 +49,8 @@ export interface JobRow extends JobName {
   readonly trial?: string;
   /** The Experiment that its labels name. */
   readonly experiment?: string;
+  /** The OptimizationJob that controls it. */
+  readonly optimizationJob?: string;
   /** With what it was started, where the query asks for it. */
   readonly configuration?: readonly Setting[];
 }

@@ -29,7 +29,7 @@ export interface Parameter {
 
 /** Why a trial was stopped early. */
 export interface TrialStop {
-  readonly by: "rules" | "request" | "unknown";
+  readonly by: "rules" | "pruner" | "request" | "unknown";
   /** What decided it, as its job says; absent if there is no job to say it. */
   readonly text?: string;
   /** The rules that it had, each in words. All of them were met if they stopped it. */

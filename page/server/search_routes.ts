@@ -4,8 +4,7 @@ import { z } from "zod";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { badRequest, failureResponse, notFound } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN, queryOf } from "../../platform/http/routes.ts";
-import { EXPERIMENTS } from "../trials/katib_objects.ts";
-import { listSearches, readSearch } from "../trials/katib_search.ts";
+import { listSearches, SEARCH_KINDS } from "../trials/search_kinds.ts";
 import { DIRECTIONS, SEARCH_LIMITS, type SearchReader } from "../trials/search.ts";
 import { shownSearch, withinAnswer } from "../trials/shown_search.ts";
 
@@ -48,13 +47,14 @@ export async function searchDetails(
   request: HttpRequest,
   [id = "", namespace = "", name = ""]: readonly string[],
 ): Promise<HttpResponse> {
-  if (id !== EXPERIMENTS) return failureResponse(notFound(`there is no kind of search ${id}`));
+  const kind = SEARCH_KINDS.find((it) => it.id === id);
+  if (kind === undefined) return failureResponse(notFound(`there is no kind of search ${id}`));
   const { data: choice } = choiceSchema.safeParse(Object.fromEntries(parametersOf(request)));
   if (choice === undefined) {
     const message = "metric must be a name, and direction minimize or maximize";
     return failureResponse(badRequest(message));
   }
-  const found = await readSearch(reader, { namespace, name });
+  const found = await kind.read(reader, { namespace, name });
   if (found === undefined) {
     return failureResponse(
       notFound(`there is no search ${name} in ${namespace}, and no trial of it`),

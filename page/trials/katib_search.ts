@@ -6,11 +6,10 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { compact } from "../../platform/base/json.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
-import { ignoring, isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
+import { ignoring, isNotFound } from "../../platform/kube/errors.ts";
 import {
   asItIs,
   type BoundedList,
-  type Found,
   keeping,
   listUpTo,
   readOne,
@@ -35,8 +34,10 @@ import {
   type FoundTrial,
   LABEL,
   SEARCH_LIMITS,
+  type SearchKind,
   type SearchReader,
 } from "./search.ts";
+import { deniedOf, readOrDenied } from "./search_reads.ts";
 import type { SearchList, SearchRow } from "../../crds/wire/searches.ts";
 import type { Denied } from "../../crds/wire/row.ts";
 import { endsOfTrials } from "./ended_trial_jobs.ts";
@@ -57,24 +58,6 @@ const TRIALS = `${KINDS.trial.plural}.${KATIB.group}`;
 const MOST_LABELLED = 10_000;
 /** Longest value of a label. */
 const MAX_LABEL = 63;
-
-/** What was found of one kind of objects, if it is served and may be read. */
-interface ReadList<T> extends Found<T> {
-  readonly id: string;
-  readonly isAbsent?: boolean;
-  /** The API server's refusal. */
-  readonly refusal?: unknown;
-}
-
-async function readOrDenied<T>(id: string, read: Promise<Found<T>>): Promise<ReadList<T>> {
-  try {
-    return { id, ...await read };
-  } catch (error) {
-    if (isForbidden(error)) return { id, items: [], isDenied: true, refusal: error };
-    if (isNotServed(error)) return { id, items: [], isAbsent: true };
-    throw error;
-  }
-}
 
 /** Reads the experiments of a namespace or of all, and what has their label. */
 function readScope(reader: SearchReader, namespace: string | undefined) {
@@ -124,7 +107,7 @@ async function rowsOfTrials(
 }
 
 /** Lists searches of namespaces; without any, of all of them. */
-export async function listSearches(
+async function listSearches(
   reader: SearchReader,
   namespaces: readonly string[],
 ): Promise<SearchList> {
@@ -150,14 +133,11 @@ export async function listSearches(
   for (const group of labelled) {
     rows.set(searchKey(group), read.get(searchKey(group)) ?? rowOfLabel(group));
   }
-  const all = [...rows.values()].sort((one, other) =>
-    Date.parse(other.created ?? "") - Date.parse(one.created ?? "") || 0
-  );
   return {
-    searches: all.slice(0, SEARCH_LIMITS.searches),
+    searches: [...rows.values()],
     denied,
     absent: [...absent],
-    ...((isCut || all.length > SEARCH_LIMITS.searches) && { isCut: true }),
+    ...(isCut && { isCut }),
   };
 }
 
@@ -206,7 +186,7 @@ async function trialsOf(
 }
 
 /** Reads a search; undefined if there is none of that name. Throws if nothing of it may be read. */
-export async function readSearch(
+async function readSearch(
   reader: SearchReader,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<FoundSearch | undefined> {
@@ -227,7 +207,7 @@ export async function readSearch(
     if (refusal !== undefined) throw refusal;
     return undefined;
   }
-  const denied = all.filter(({ isDenied }) => isDenied).map(({ id }) => id);
+  const denied = deniedOf(all);
   return {
     kind: EXPERIMENTS,
     namespace,
@@ -239,3 +219,11 @@ export async function readSearch(
     ...(all.some(({ isCut }) => isCut) && { isCut: true }),
   };
 }
+
+/** The kind of searches. */
+export const KATIB_SEARCHES: SearchKind = {
+  id: EXPERIMENTS,
+  kind: EXPERIMENT,
+  list: listSearches,
+  read: readSearch,
+};

@@ -3,14 +3,17 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { textAt } from "../../platform/base/json.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type {
   Direction,
   Objective,
   Parameter,
   SearchFacts,
+  SearchList,
   Strategy,
   TrialFacts,
+  TrialState,
 } from "../../crds/wire/searches.ts";
 import { copiedText } from "../../owner/curves/bounded_text.ts";
 
@@ -36,6 +39,8 @@ export interface FoundSearch extends SearchFacts {
   readonly objective?: Objective;
   /** Which value of a metric counts; of others what the objective's direction means. */
   readonly strategies: ReadonlyMap<string, Strategy>;
+  /** Ends after which the value of a trial counts. Default: all but failures. */
+  readonly counting?: readonly TrialState[];
   readonly parameters: readonly Parameter[];
   readonly trials: readonly FoundTrial[];
 }
@@ -47,6 +52,20 @@ export interface SearchReader extends BoundedReads {
   readonly viewer: string;
   /** The manager as the viewer reaches it, for the values of jobs that no Trial controls; of these else the newest count. */
   readonly manager?: ManagerClient | undefined;
+}
+
+/** A kind of searches. */
+export interface SearchKind {
+  /** In addresses. */
+  readonly id: string;
+  readonly kind: Pick<Kind<unknown>, "kind" | "plural" | "group">;
+  /** Lists those of namespaces; without any, of all of them. */
+  readonly list: (reader: SearchReader, namespaces: readonly string[]) => Promise<SearchList>;
+  /** Reads one; undefined if there is none of that name. Throws if nothing of it may be read. */
+  readonly read: (
+    reader: SearchReader,
+    key: { readonly namespace: string; readonly name: string },
+  ) => Promise<FoundSearch | undefined>;
 }
 
 /** Bounds of what is read and shown. */

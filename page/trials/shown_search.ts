@@ -15,6 +15,7 @@ import type {
   ShownSearch,
   ShownTrial,
   Strategy,
+  TrialState,
 } from "../../crds/wire/searches.ts";
 import { stoppedBy } from "./trial_stop_words.ts";
 
@@ -95,19 +96,20 @@ const timeOf = (text: string | undefined) => Date.parse(text ?? "");
 const isBetter = (direction: Direction, one: number, other: number) =>
   direction === "minimize" ? one < other : one > other;
 
-/** Ends whose values count. */
-const COUNTING: readonly string[] = ["Complete", "EarlyStopped"];
+/** Ends whose values count, unless a search says which. */
+const COUNTING: readonly TrialState[] = ["Complete", "EarlyStopped"];
 
-/** Returns the trials that were better than all that had ended before them. One that runs, or has failed, is not among them. */
+/** Returns the trials that were better than all that had ended before them. One that runs, has failed or was pruned is not among them. */
 function bestSoFar(
   trials: readonly ShownTrial[],
   direction: Direction | undefined,
+  counting: readonly TrialState[],
 ): readonly BestStep[] {
   if (direction === undefined) return [];
   const ended = trials
-    .flatMap(({ name, state, value, ended: time }) =>
-      value === undefined || !COUNTING.includes(state) || !Number.isFinite(timeOf(time)) ||
-        time === undefined
+    .flatMap(({ name, state, value, ended: time, stop }) =>
+      value === undefined || !counting.includes(state) || stop?.by === "pruner" ||
+        !Number.isFinite(timeOf(time)) || time === undefined
         ? []
         : [{ trial: name, time, value }]
     )
@@ -122,7 +124,14 @@ function bestSoFar(
 
 /** Returns the search as it is shown. */
 export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): ShownSearch {
-  const { strategies, trials: all, parameters: _, objective: __, ...facts } = found;
+  const {
+    strategies,
+    counting = COUNTING,
+    trials: all,
+    parameters: _,
+    objective: __,
+    ...facts
+  } = found;
   const chosen = objectiveOf(found, choice);
   const { metric, direction } = chosen ?? {};
   const strategy = (metric === undefined ? undefined : strategies.get(metric)) ??
@@ -145,7 +154,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
   }).sort((one, other) =>
     timeOf(one.created) - timeOf(other.created) || (one.name < other.name ? -1 : 1)
   );
-  const steps = bestSoFar(trials, direction);
+  const steps = bestSoFar(trials, direction, counting);
   const best = steps.at(-1)?.trial;
   // Jobs whose curves are not there have only newest values.
   const isKnown = all.some((it) => it.metrics.some((one) => one.name === metric && one[strategy]));

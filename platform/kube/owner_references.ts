@@ -20,12 +20,19 @@ export interface OwnerKind {
   readonly kind: string;
 }
 
+/** Returns the owner that controls the object, if it is of that kind. */
+export function controllerOfKind(
+  metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
+  { group, kind }: OwnerKind,
+): OwnerRef | undefined {
+  const owner = controllerOf(metadata);
+  return owner?.kind === kind && owner.apiVersion.startsWith(`${group}/`) ? owner : undefined;
+}
+
 /** Key of the object of that kind that controls this one; undefined if none does. */
-export function controllerKey(object: KubeObject, owner: OwnerKind): string | undefined {
-  const reference = controllerOf(object.metadata);
-  if (reference?.kind !== owner.kind) return undefined;
-  if (!reference.apiVersion.startsWith(`${owner.group}/`)) return undefined;
-  return formatKey({ namespace: object.metadata?.namespace, name: reference.name });
+export function controllerKey({ metadata }: KubeObject, kind: OwnerKind): string | undefined {
+  const owner = controllerOfKind(metadata, kind);
+  return owner && formatKey({ namespace: metadata?.namespace, name: owner.name });
 }
 
 /**
@@ -34,12 +41,11 @@ export function controllerKey(object: KubeObject, owner: OwnerKind): string | un
  */
 export function isOfPredecessor(
   metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
-  { group, kind }: OwnerKind,
+  kind: OwnerKind,
   { name, uid }: Pick<KubeMeta, "name" | "uid">,
 ): boolean {
-  const owner = controllerOf(metadata);
-  return owner?.kind === kind && owner.apiVersion.startsWith(`${group}/`) && owner.name === name &&
-    owner.uid !== uid;
+  const owner = controllerOfKind(metadata, kind);
+  return owner !== undefined && owner.name === name && owner.uid !== uid;
 }
 
 /** Whether the object of that uid controls this one. */

@@ -2,7 +2,7 @@
 import { KATIB } from "../../crds/katib_names.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { controllerOfKind } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 
 /** The judgement of a claim. */
@@ -26,9 +26,7 @@ export interface ClaimInputs {
 export function trialReference(
   metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
 ): OwnerRef | undefined {
-  const owner = controllerOf(metadata);
-  const isTrial = owner?.kind === KATIB.trialKind && owner.apiVersion.split("/")[0] === KATIB.group;
-  return isTrial ? owner : undefined;
+  return controllerOfKind(metadata, { group: KATIB.group, kind: KATIB.trialKind });
 }
 
 function runNameOf({ spec }: Trial): string | undefined {

@@ -14,12 +14,14 @@ import {
   stopsByOf,
 } from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
 import { isOpenState } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { compact } from "../../platform/base/json.ts";
 import { restartText } from "../../crds/job_restart.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
+import { controllerOfKind } from "../../platform/kube/owner_references.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
 /** Bounds of a row. */
@@ -108,6 +110,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,
       experiment: labels?.[KATIB.experimentLabel],
+      optimizationJob: controllerOfKind(job.metadata, KINDS.optimizationJob)?.name,
     }),
   };
 }

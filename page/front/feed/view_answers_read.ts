@@ -36,6 +36,7 @@ const rowOf = fields(
     endedMs: timeOf,
     stopsByMs: timeOf,
     experiment: someText,
+    optimizationJob: someText,
     configuration: readSettings,
   } satisfies FieldsOf<JobRow>,
 );

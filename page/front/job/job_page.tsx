@@ -14,7 +14,7 @@ import { jobTimeText } from "../../../platform/base/job_change_text.ts";
 import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
 import { useRights } from "./viewer_rights.ts";
-import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
+import { searchOfJob, searchView } from "../searches/search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
 import type { Row } from "../feed/view_answers_read.ts";
 import { keyOf, pathOf } from "../feed/job_key.ts";
@@ -24,6 +24,7 @@ const [DETAILS_MS, DETAILS_BEFORE_MS] = [5_000, 2_000];
 
 function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) {
   const { endedMs } = row;
+  const of = searchOfJob(row);
   const time = jobTimeText(details?.timeSpent, durationText);
   return (
     <dl class="facts">
@@ -56,10 +57,10 @@ function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) 
           <span class="number">{valueText(value)}</span>
         </Fact>
       ))}
-      {row.experiment !== undefined && (
-        <Fact name="Experiment">
-          <a href={viewFragment(searchView({ ...row, kind: EXPERIMENTS, name: row.experiment }))}>
-            <Hostile text={row.experiment} />
+      {of !== undefined && (
+        <Fact name={of.word}>
+          <a href={viewFragment(searchView(of.search))}>
+            <Hostile text={of.search.name} />
           </a>
         </Fact>
       )}

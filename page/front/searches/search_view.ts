@@ -17,6 +17,24 @@ import {
 
 /** The id of Katib's searches, and of what is labelled as one. */
 export const EXPERIMENTS = "experiments.kubeflow.org";
+/** The id of the searches that Milepost runs itself. */
+const OPTIMIZATION_JOBS = "optimizationjobs.trainer.kubeflow.org";
+
+/** Returns the search that a job belongs to, in which word, if any. */
+export function searchOfJob(
+  { namespace, experiment, optimizationJob }: {
+    readonly namespace: string;
+    readonly experiment: string | undefined;
+    readonly optimizationJob: string | undefined;
+  },
+): { readonly word: string; readonly search: JobName } | undefined {
+  if (optimizationJob !== undefined) {
+    const search = { kind: OPTIMIZATION_JOBS, namespace, name: optimizationJob };
+    return { word: "OptimizationJob", search };
+  }
+  if (experiment === undefined) return undefined;
+  return { word: "Experiment", search: { kind: EXPERIMENTS, namespace, name: experiment } };
+}
 
 /** What may be better of a metric. */
 export const DIRECTIONS = ["minimize", "maximize"] as const satisfies readonly Direction[];

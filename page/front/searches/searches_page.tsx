@@ -111,8 +111,8 @@ function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
   return (
     <Notice title="No searches yet">
       <p>
-        Katib's Experiments appear here, and Trials or jobs that share a value of the label{" "}
-        <code>katib.kubeflow.org/experiment</code>.
+        OptimizationJobs and Katib's Experiments appear here, and Trials or jobs that share a value
+        of the label <code>katib.kubeflow.org/experiment</code>.
       </p>
       <SearchLine />
       {list.absent.length > 0 && (

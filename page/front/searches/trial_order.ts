@@ -6,6 +6,7 @@ import type { SearchView } from "./search_view.ts";
 export function stopWords({ by, text, rules, user }: TrialStop, seen: string): string {
   if (by === "request") return `${user || "a request"}: ${text}`;
   const said = text || seen;
+  if (by === "pruner") return said;
   const all = rules.join(" and ");
   if (said !== "" && rules.length < 2) return `Its rule: ${said}`;
   if (said !== "") return `All of its rules: ${all}. Last: ${said}`;

@@ -5,7 +5,7 @@ import { exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { listSearches } from "../../../page/trials/katib_search.ts";
+import { listSearches } from "../../../page/trials/search_kinds.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { processesThatMention } from "../../support/processes.ts";
 import { trainJobThat, withStandalone } from "../../support/standalone.ts";

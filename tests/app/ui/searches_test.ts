@@ -14,7 +14,8 @@ import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/
 import type { Kind } from "../../../platform/kube/resource.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { EXPERIMENTS as SEARCHES } from "../../../page/trials/katib_objects.ts";
-import { listSearches, readSearch } from "../../../page/trials/katib_search.ts";
+import { KATIB_SEARCHES } from "../../../page/trials/katib_search.ts";
+import { listSearches } from "../../../page/trials/search_kinds.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
 import { openSession, sendTo } from "../../support/page_client.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../../support/standalone.ts";
@@ -311,15 +312,15 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
         viewer: "somebody else",
       });
       const search = { namespace: "default", name: "many" };
-      await assert.rejects(readSearch(reader(none), search), isForbidden);
+      await assert.rejects(KATIB_SEARCHES.read(reader(none), search), isForbidden);
       await assert.rejects(
-        readSearch(reader(none), { namespace: "default", name: "never" }),
+        KATIB_SEARCHES.read(reader(none), { namespace: "default", name: "never" }),
         isForbidden,
       );
       const nothing = await listSearches(reader(none), []);
       assert.deepEqual(nothing.searches, []);
       assert.ok(nothing.denied.some(({ kind }) => kind === "experiments.kubeflow.org"));
-      const planned = await readSearch(reader(experiments), search);
+      const planned = await KATIB_SEARCHES.read(reader(experiments), search);
       assert.deepEqual(planned?.trials, []);
       assert.ok(planned?.denied?.includes("trials.kubeflow.org"));
       const { searches: rows, denied } = await listSearches(reader(experiments), ["default"]);
@@ -329,16 +330,19 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
           kind === "trials.kubeflow.org" && namespace === "default"
         ),
       );
-      const tried = await readSearch(reader(trials), search);
+      const tried = await KATIB_SEARCHES.read(reader(trials), search);
       assert.equal(tried?.trials.length, 500);
       assert.equal(tried?.objective?.metric, "loss");
       // Why jobs were stopped is not for who may not get them, though others have asked for it before.
-      const live = await readSearch(reader(trials), { namespace: "default", name: "live" });
+      const live = await KATIB_SEARCHES.read(reader(trials), {
+        namespace: "default",
+        name: "live",
+      });
       assert.deepEqual(live?.trials[0]?.stop, {
         by: "rules",
         rules: ["loss above 2.5 at report 2"],
       });
-      const crashed = await readSearch(reader(trials), { ...search, name: "crashed" });
+      const crashed = await KATIB_SEARCHES.read(reader(trials), { ...search, name: "crashed" });
       assert.match(crashed?.trials[0]?.message ?? "", /^Trial has failed/);
     });
   }, { uiPort: 0 });

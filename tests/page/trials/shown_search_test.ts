@@ -162,10 +162,26 @@ Deno.test("a job says what stopped it: its rules, or who asked for it", () => {
   });
   const stop = { reason: "Pruned", message: "worse", time: at(1), user: "ada", graceSeconds: 0 };
   assert.deepEqual(stopOfJob(TRAINJOB, job({ stop })), {
-    by: "request",
+    by: "pruner",
     text: "Pruned: worse",
     user: "ada",
   });
+  const byHand = { ...stop, reason: "StoppedByUser" };
+  assert.deepEqual(stopOfJob(TRAINJOB, job({ stop: byHand })), {
+    by: "request",
+    text: "StoppedByUser: worse",
+    user: "ada",
+  });
+});
+
+Deno.test("a trial that was pruned is never the best, whoever pruned it", () => {
+  const stop = { by: "pruner" as const, text: "Pruned: worse", user: "ada" };
+  const { best } = shownSearch(search([
+    withLoss(0, "3"),
+    withLoss(1, "1", { state: "EarlyStopped", stop }),
+    withLoss(2, "2", { state: "EarlyStopped", stop: { by: "rules" } }),
+  ]));
+  assert.equal(best, "t-2");
 });
 
 Deno.test("trials are put together by what stopped them, the most first", () => {
@@ -174,6 +190,7 @@ Deno.test("trials are put together by what stopped them, the most first", () => 
     stop: { by: "rules" as const, rules },
   });
   const text = (it: string) => ({ by: "request" as const, text: it, user: "ada" });
+  const pruned = (it: string) => ({ by: "pruner" as const, text: it });
   assert.deepEqual(
     stoppedBy([
       of("a", "r1"),
@@ -183,12 +200,17 @@ Deno.test("trials are put together by what stopped them, the most first", () => 
       { name: "e", stop: text("Pruned: worse than a") },
       { name: "f", stop: text("Pruned: worse than c") },
       { name: "g", stop: { by: "unknown" } },
+      { name: "h", stop: pruned("Pruned: loss 2 at step 1") },
+      { name: "i", stop: pruned("Pruned: loss 3 at step 1") },
+      { name: "j", stop: { ...pruned("Pruned: loss 4"), user: "ada" } },
     ]),
     [
       { text: "r2 and r3", trials: ["c", "d"] },
       { text: "Pruned, asked for by ada", trials: ["e", "f"] },
+      { text: "Pruned", trials: ["h", "i"] },
       { text: "r1", trials: ["a"] },
       { text: "Nothing says by what", trials: ["g"] },
+      { text: "Pruned by ada", trials: ["j"] },
     ],
   );
 });
