@@ -1,13 +1,13 @@
 /**
- * Test of a training that hangs and is restarted, on a real control plane with either executor: from the verdict to the first
- * new step at most a minute, and no step before the checkpoint is made again.
+ * Test of a training that hangs and is restarted by its policy, on a real control plane with either executor: from the verdict to
+ * the first new step at most a minute, and no step before the reported checkpoint is made again.
  */
 import assert from "node:assert/strict";
 import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { restartOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { ANNOTATIONS, STALLED_REASON } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
-import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { SOURCES, testWithPython } from "../python/interpreter.ts";
 import { run } from "../support/command.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
@@ -19,7 +19,6 @@ import { startUpstreamJobSet } from "./support/upstream_jobset.ts";
 const withSharedCluster = shareCluster();
 
 const NAME = "frozen";
-const KEY = { namespace: "default", name: NAME };
 /** A frozen process does not hear that it is to end. */
 const GRACE_SECONDS = 3;
 /** From the verdict to the first new step, without that. */
@@ -53,6 +52,7 @@ with milepost.Run(total=100_000) as run:
         step += 1
         if rank == 0 and step % ${SAVE_STEPS} == 0:
             put("checkpoint", step)
+            run.checkpoint(step, f"{FOLDER}/checkpoint")
         if rank == 0:
             if step == began + 1:
                 put(f"first-{began}", time.time())
@@ -82,28 +82,28 @@ async function play({ plane: { client } }: Cluster, executor: string): Promise<v
       assert.equal(made.code, 0, made.stderr);
     }
     await client.create(KINDS.clusterTrainingRuntime, runtime(folder));
-    await client.create(
-      KINDS.trainJob,
-      trainJob(NAME, NAME, { spec: { trainer: { numNodes: 2 } } }),
-    );
+    const annotations = { [ANNOTATIONS.stallPolicy]: JSON.stringify({ action: "Restart" }) };
+    const spec = { trainer: { numNodes: 2 } };
+    await client.create(KINDS.trainJob, trainJob(NAME, NAME, { annotations, spec }));
     await until("it has made steps", async () => await numberIn("step") >= FROZEN_STEPS, {
       timeoutMs: 120_000,
     });
     Deno.kill(await numberIn("process-1"), "SIGSTOP");
-    const { status } = await trainJobThat(
+    const decided = await trainJobThat(
       client,
       NAME,
-      "is stalled",
-      (job) => job.status?.stalled !== undefined,
+      "is restarted by its policy",
+      (job) => restartOf(job) !== undefined,
     );
-    const verdictMs = Date.now();
-    const [pod] = status?.stalled?.pods ?? [];
-    assert.match(pod?.name ?? "", new RegExp(`^${NAME}-node-0-1-`));
+    const restart = restartOf(decided);
     const [last, saved] = [await numberIn("step"), await numberIn("checkpoint")];
-    const message = "a test asked";
-    const restart = { count: 1, reason: "Asked", message, time: rfc3339(verdictMs) };
-    const body = { status: { restart } };
-    await client.patch(KINDS.trainJob, KEY, { type: "merge", body }, { subresource: "status" });
+    assert.deepEqual(
+      [restart?.count, restart?.reason, restart?.user, restart?.step, restart?.budget?.checkpoint],
+      [1, STALLED_REASON, undefined, last, saved],
+    );
+    assert.match(restart?.message ?? "", new RegExp(`${NAME}-node-0-1-\\S+ not heard of`));
+    // Whole seconds: at most one too early.
+    const verdictMs = Date.parse(restart?.time ?? "");
     const firstMs = await until("it makes steps again", async () => {
       return await numberIn(`first-${saved}`) * 1000;
     }, { timeoutMs: 120_000 });
