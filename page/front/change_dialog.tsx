@@ -121,6 +121,7 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
               <input
                 required
                 pattern={REASON}
+                title="One word of letters and digits, that begins with a letter"
                 maxLength={64}
                 value={reason}
                 onInput={({ currentTarget }) => setReason(currentTarget.value)}

@@ -13,6 +13,7 @@ const IN_BROWSER = {
   why_waits: 2,
   which_is_best: 3,
   configuration: 3,
+  restart: 4,
   stop: 4,
   last_words: 3,
   phone: 2,

@@ -117,6 +117,17 @@ const journeys = {
     await person.seesBeside(".facts", /Runtime.*person.*Command.*python3 -c .*range\(10\)/s);
   },
 
+  /** Until the restart is over, and the job may be restarted again. */
+  async restart(person) {
+    await person.opens(input.address);
+    await person.clicks("link", new RegExp(`^${input.job}$`));
+    await person.clicks("button", /^Restart…$/);
+    await person.clicks("button", /^Restart$/);
+    await person.sees(/restart 1: RestartedByUser: by hand/);
+    await person.isGone(/restarting for/);
+    await person.sees(/^Restart…$/);
+  },
+
   async stop(person) {
     await person.opens(input.address);
     await person.clicks("link", /^to-be-stopped$/);

@@ -6,6 +6,7 @@ import type {
   ShownEvent,
   ShownPod,
 } from "../../../crds/wire/details.ts";
+import type { Row } from "../feed/view_answers_read.ts";
 import { ENDED } from "../url_state.ts";
 import {
   countOf,
@@ -130,6 +131,10 @@ export function readDetails(value: unknown) {
       asObject(asObject(spec).runPolicy).suspend === true,
   };
 }
+
+/** Returns what a job's details are read again for at once: another job of the name, its state, a restart that begins or is over. */
+export const detailsKey = (row: Partial<Pick<Row, "uid" | "state" | "restartingSinceMs">> = {}) =>
+  [row.uid, row.state, row.restartingSinceMs].join(" ");
 
 /** Returns when a job without a condition gets one. */
 export const conditionWait = (state: string | undefined): string =>

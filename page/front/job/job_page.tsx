@@ -4,7 +4,14 @@ import { ComparedConfiguration } from "./compared_configuration.tsx";
 import { CurvesTab } from "./curves_tab.tsx";
 import { Conditions, Events, JobConfiguration, ObjectText, Pods } from "./detail_tabs.tsx";
 import { JobActions } from "./job_actions.tsx";
-import { ACTIONS, actionsOf, type JobDetails, readDetails, type Rights } from "./job_details.ts";
+import {
+  ACTIONS,
+  actionsOf,
+  detailsKey,
+  type JobDetails,
+  readDetails,
+  type Rights,
+} from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
 import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { connection, curves, isStale, list } from "../page_state.ts";
@@ -167,7 +174,7 @@ export function JobPage({ view }: { view: JobView }) {
   const key = keyOf(view);
   const row = list.value?.rows.find((it) => keyOf(it) === key);
   const [changes, setChanges] = useState(0);
-  const when = `${row?.uid} ${row?.state} ${changes}`;
+  const when = `${detailsKey(row)} ${changes}`;
   const detailsMs = row?.state === "Created" ? DETAILS_BEFORE_MS : DETAILS_MS;
   const read = useReading(pathOf("objects", view), readDetails, detailsMs, when);
   const { value: details, problem } = read;

@@ -6,6 +6,7 @@ import {
   type Action,
   actionsOf,
   conditionWait,
+  detailsKey,
   readDetails,
   readRights,
 } from "../../../../page/front/job/job_details.ts";
@@ -45,6 +46,16 @@ Deno.test("readDetails() knows when a job began: at its start, else when it was 
   const status = { startTime: "1970-01-01T00:00:20Z" };
   const read = [{ metadata, status }, { metadata }, {}].map((object) => readDetails({ object }));
   assert.deepEqual(read.map(({ startedMs }) => startedMs), [20_000, 10_000, undefined]);
+});
+
+Deno.test("detailsKey() is another one when a restart begins, and when it is over", () => {
+  const row = { uid: "u", state: "Running" };
+  const [before, during, after] = [row, { ...row, restartingSinceMs: 7 }, { ...row }]
+    .map(detailsKey);
+  assert.notEqual(before, during);
+  assert.equal(before, after);
+  const others = [undefined, { ...row, uid: "v" }, { ...row, state: "Failed" }];
+  assert.equal(new Set([row, ...others].map(detailsKey)).size, 4);
 });
 
 Deno.test("conditionWait() says of a job that trains that its condition comes with its end", () => {
