@@ -191,6 +191,8 @@ export const EVENT_REASONS = {
   observationRefused: "ObservationRefused",
   primaryContainerMissing: "PrimaryContainerMissing",
   trialJobLeft: "TrialJobLeftRunning",
+  /** Of an OptimizationJob; its other events have the reasons of its conditions. */
+  trialFailed: "TrialFailed",
 } as const;
 
 /** Reasons in observations that no condition of the job has. */

@@ -4,7 +4,9 @@ import { createJobSetController } from "../../controller/jobset/jobset_controlle
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { type NotifierOptions, runNotifier } from "../../controller/notifications/sink_notifier.ts";
+import { createOptimizationController } from "../../controller/optimization/optimization_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
+import type { LastValue } from "../../controller/optimization/reconcile.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
@@ -63,6 +65,16 @@ function trialHooksOf({ recording, owned }: ManagerParts): TrialHooks | undefine
   };
 }
 
+/** Reads the last value of a metric from the log of a job, at the term that runs here. */
+const lastValueIn =
+  ({ recording, owned }: ManagerParts): LastValue => async (job, metric, signal) => {
+    if (recording === undefined) return undefined;
+    // Without its log a trial would have no objective.
+    if (owned.term?.observations === undefined) throw new Error("no log can be read yet");
+    const snapshot = await owned.term.observations.snapshotOf(jobRefOf(TRAINJOB, job), signal);
+    return snapshot?.metrics.find(({ name }) => name === metric)?.latest;
+  };
+
 /** What pods need that push: the CA, and word of a change; undefined with the gate off. */
 const progressOf = ({ context: { configuration }, parts: { certificates } }: TermOptions) =>
   configuration.featureGates.trainJobProgress
@@ -96,6 +108,7 @@ function createControllers(options: TermOptions): Controller[] {
       trials: trialHooksOf(parts),
     }),
     ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
+    createOptimizationController({ ...shared, lastValue: lastValueIn(parts) }),
   ];
 }
 

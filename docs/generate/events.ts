@@ -130,6 +130,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "it was stopped early, and its job, which another operator runs, can be neither deleted nor suspended",
   ],
+  trialFailed: [
+    "OptimizationJob",
+    "Warning",
+    "a trial has failed, and why; of one search the first ten are told. What becomes of the search is told with the reasons of its conditions",
+  ],
 };
 
 const INTRODUCTION =

@@ -1,0 +1,82 @@
+/** Store of a search's records: its ConfigMap, read anew with each pass, and changed by patches of single keys. */
+import { KINDS } from "../../crds/kinds.ts";
+import { LABELS } from "../../crds/names.ts";
+import type { OptimizationJob } from "../../crds/optimization_job.ts";
+import {
+  readTrialRecords,
+  recordKeys,
+  type TrialRecord,
+  trialRecordsName,
+} from "../../crds/trial_records.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
+
+type Client = Pick<KubeClient, "get" | "create" | "patch">;
+type Changes = ReadonlyMap<number, TrialRecord>;
+
+/** The records of a search as they were read. */
+export interface StoredRecords {
+  /** The UID of the ConfigMap; undefined if there is none. */
+  readonly uid: string | undefined;
+  /** Whether the ConfigMap is this search's. */
+  readonly isOwn: boolean;
+  readonly trials: ReadonlyMap<number, TrialRecord>;
+}
+
+const keyOfRecords = ({ metadata: { namespace, name = "" } }: OptimizationJob) => ({
+  namespace,
+  name: trialRecordsName(name),
+});
+
+/** Reads the records of a search from the API server. */
+export async function readRecords(
+  client: Client,
+  job: OptimizationJob,
+  signal: AbortSignal,
+): Promise<StoredRecords> {
+  const configMap = await getOrUndefined(client, KINDS.configMap, keyOfRecords(job), { signal });
+  if (configMap === undefined) return { uid: undefined, isOwn: true, trials: new Map() };
+  const { metadata, data } = configMap;
+  const isOwn = isControlledBy(metadata, job.metadata.uid ?? "");
+  const { trials } = readTrialRecords(isOwn ? data : {});
+  return { uid: metadata?.uid, isOwn, trials };
+}
+
+/** Makes the ConfigMap of a search with its first records. */
+async function createRecords(
+  client: Client,
+  job: OptimizationJob,
+  data: Record<string, string>,
+  signal: AbortSignal,
+) {
+  const { apiVersion, kind, metadata: { name = "", uid = "" } } = job;
+  return await client.create(KINDS.configMap, {
+    metadata: {
+      ...keyOfRecords(job),
+      labels: { [LABELS.optimizationJob]: name },
+      ownerReferences: [controllerReference({ apiVersion, kind, name, uid })],
+    },
+    data,
+  }, { signal });
+}
+
+/** Writes some records. What others wrote stays, but in a ConfigMap that was made anew nothing is written. */
+export async function writeRecords(
+  client: Client,
+  job: OptimizationJob,
+  { stored, changes, signal }: {
+    readonly stored: StoredRecords;
+    readonly changes: Changes;
+    readonly signal: AbortSignal;
+  },
+): Promise<StoredRecords> {
+  const data = Object.fromEntries(
+    [...changes].map(([index, it]) => [recordKeys.trial(index), JSON.stringify(it)]),
+  );
+  const body = { metadata: { uid: stored.uid }, data };
+  const { metadata } = stored.uid === undefined
+    ? await createRecords(client, job, data, signal)
+    : await client.patch(KINDS.configMap, keyOfRecords(job), { type: "merge", body }, { signal });
+  return { ...stored, uid: metadata?.uid, trials: new Map([...stored.trials, ...changes]) };
+}

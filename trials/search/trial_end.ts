@@ -1,0 +1,56 @@
+/** End of a trial, as its TrainJob shows it. Pure. */
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { earlyStopOf, endOf } from "../../crds/job_state.ts";
+import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { TRIAL_REASONS } from "../../crds/optimization_names.ts";
+import type { TrialRecord } from "../../crds/trial_records.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { cutText } from "../../platform/base/hostile_text.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
+
+/** Longest message of a record: a ConfigMap holds a hundred of them beside all values. */
+const MESSAGE_MAX = 256;
+
+/** How a trial has ended. */
+export type TrialEnd = Pick<TrialRecord, "state" | "reason" | "message" | "value">;
+
+/** Returns the end of a trial that has failed. */
+export function failedTrial(reason: string, message: string): TrialEnd {
+  return { state: "Failed", reason, message: cutText(message, MESSAGE_MAX) };
+}
+
+/** Returns whether the TrainJob is complete, so that the trial ends with its objective. */
+export const isComplete = (job: TrainJob): boolean =>
+  earlyStopOf(TRAINJOB, job) === undefined && endOf(TRAINJOB, job) === "Complete";
+
+/** Returns how a trial has ended whose TrainJob is not complete; undefined if it has not. */
+export function endWithoutObjective(job: TrainJob): TrialEnd | undefined {
+  const stop = earlyStopOf(TRAINJOB, job);
+  if (stop !== undefined) {
+    const message = cutText(stop.message ?? "", MESSAGE_MAX);
+    return { state: "EarlyStopped", reason: stop.reason, message };
+  }
+  if (endOf(TRAINJOB, job) !== "Failed") return undefined;
+  const failed = trueCondition(job.status?.conditions, TRAINJOB_CONDITIONS.failed);
+  const words = [failed?.reason, failed?.message].filter(Boolean);
+  return failedTrial(TRIAL_REASONS.failed, words.join(": "));
+}
+
+/** Returns the value of a metric that the TrainJob's last push had. */
+export function shownValue({ status }: TrainJob, metric: string): string | undefined {
+  return status?.trainerStatus?.metrics?.findLast(({ name }) => name === metric)?.value;
+}
+
+/** Returns how a trial has ended whose TrainJob is complete, by the last value of its objective. */
+export function endWithObjective(metric: string, value: string | undefined): TrialEnd {
+  const { metricsUnavailable } = TRIAL_REASONS;
+  if (value === undefined) {
+    const message = `it is complete, and has never pushed ${metric}, the objective: push it, or ` +
+      "name a metric that is pushed";
+    return failedTrial(metricsUnavailable, message);
+  }
+  const number = readGoFloat(value)?.value ?? NaN;
+  if (!Number.isNaN(number)) return { state: "Complete", value };
+  return failedTrial(metricsUnavailable, `its last ${metric}, the objective, is ${value}`);
+}
