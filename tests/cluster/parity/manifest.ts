@@ -19,6 +19,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   TrainJob: "trainjobs",
   TrainingRuntime: "trainingruntimes",
   ClusterTrainingRuntime: "clustertrainingruntimes",
+  OptimizationJob: "optimizationjobs",
   TFJob: "tfjobs",
   PyTorchJob: "pytorchjobs",
   XGBoostJob: "xgboostjobs",
