@@ -1,6 +1,6 @@
 /**
- * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations, and its deletions of
- * TrainJobs and Jobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
+ * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations, what TrainJobs it
+ * makes, and its deletions of TrainJobs and Jobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
  * does. Nobody else is affected.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
@@ -8,6 +8,7 @@ import { childNames, MANAGER, policyChildNames, TRAINJOB_CONDITIONS } from "../c
 import { KINDS } from "../crds/kinds.ts";
 import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
 import { V1_GROUP } from "../crds/v1/names.ts";
+import { trialRecordsName } from "../crds/trial_records.ts";
 import { mutatingConfiguration, validatingConfiguration } from "../webhook/configurations.ts";
 import type { Manifest, Settings } from "./installation_settings.ts";
 import {
@@ -34,6 +35,8 @@ const V1_CONFIG_MAPS: ChildNames = {
   config: (job) => `${job}-config`,
 };
 
+const RECORDS: ChildNames = { records: trialRecordsName };
+
 /** A Secret of this type would be filled with a token of the service account that it names. */
 const TOKEN_TYPE = "kubernetes.io/service-account-token";
 
@@ -46,12 +49,22 @@ interface ParentKinds {
 const TRAINJOBS: ParentKinds = { group: TRAINJOB.group, kinds: [TRAINJOB.kind] };
 const V1_JOBS: ParentKinds = { group: V1_GROUP, kinds: V1_KIND_LIST.map(({ kind }) => kind) };
 
-/** Whether an object has one of those names of the job of these kinds that controls it. */
-function isChild(object: string, childNames: ChildNames, { group, kinds }: ParentKinds): string {
-  const names = Object.values(childNames).map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
+const SEARCHES: ParentKinds = {
+  group: KINDS.optimizationJob.group,
+  kinds: [KINDS.optimizationJob.kind],
+};
+
+/** Whether one of these kinds controls an object; of its owner `r` more may be asked. */
+function isControlled(object: string, { group, kinds }: ParentKinds, more = "true"): string {
   return `${object}.metadata.?ownerReferences.orValue([]).exists(r, ` +
     `r.?controller.orValue(false) && r.kind in ${celList(kinds)} && ` +
-    `r.apiVersion.startsWith('${group}/') && ${object}.metadata.name in [${names}])`;
+    `r.apiVersion.startsWith('${group}/') && ${more})`;
+}
+
+/** Whether an object has one of those names of the job of these kinds that controls it. */
+function isChild(object: string, childNames: ChildNames, parents: ParentKinds): string {
+  const names = Object.values(childNames).map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
+  return isControlled(object, parents, `${object}.metadata.name in [${names}]`);
 }
 
 /** Whether an object, and the one that it replaces, is such a child. */
@@ -83,6 +96,7 @@ function intercepted(kinds: JobKinds) {
   const options = {
     kinds,
     v1Kinds: V1_KIND_LIST,
+    optimizationJobs: true,
     target: { baseUrl: "" },
     caBundle: "",
     injectPods: true,
@@ -109,13 +123,14 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     resourceRules: [
       resourceRule([""], [KINDS.configMap.plural, KINDS.secret.plural], writes),
       resourceRule([KINDS.mutatingWebhookConfiguration.group], plurals, writes, "Cluster"),
-      resourceRule([TRAINJOB.group], [TRAINJOB.plural], ["DELETE"]),
+      resourceRule([TRAINJOB.group], [TRAINJOB.plural], ["CREATE", "DELETE"]),
       resourceRule([KINDS.job.group], [KINDS.job.plural], ["DELETE"]),
     ],
     variables: {
       ...managerVariables(settings),
       isChild: isAlwaysChild(CONFIG_MAPS),
       isChildOfV1Job: isAlwaysChild(V1_CONFIG_MAPS, V1_JOBS),
+      isChildOfSearch: isAlwaysChild(RECORDS, SEARCHES),
       isOwnSecret: `(${IS_CERTIFICATE}) || (${isAlwaysChild(policyChildNames.secrets)} && ` +
         `object.?type.orValue('') != '${TOKEN_TYPE}')`,
       isOwnConfiguration: CONFIGURATIONS.map(({ kind, name }) =>
@@ -130,8 +145,9 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     validations: [
       validation(
         `!variables.isManager || !(${is(KINDS.configMap.plural)}) || variables.isChild || ` +
-          `variables.isChildOfV1Job || (${IS_PUBLIC})`,
-        `the manager may write only ${MANAGER.publicConfigMap} and ConfigMaps that it makes for a TrainJob or an MPIJob`,
+          `variables.isChildOfV1Job || variables.isChildOfSearch || (${IS_PUBLIC})`,
+        `the manager may write only ${MANAGER.publicConfigMap} and ConfigMaps that it makes for a TrainJob, an MPIJob or ` +
+          "an OptimizationJob",
         "object.metadata.name",
       ),
       validation(
@@ -145,7 +161,14 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
         "object.metadata.name",
       ),
       validation(
-        `!variables.isManager || !(${is(TRAINJOB.plural)}) || ${HAS_ENDED}`,
+        `!variables.isManager || !(${is(TRAINJOB.plural)}) || request.operation != 'CREATE' || ` +
+          isControlled("object", SEARCHES),
+        "the manager may make only TrainJobs that an OptimizationJob controls",
+        "object.metadata.name",
+      ),
+      validation(
+        `!variables.isManager || !(${is(TRAINJOB.plural)}) || request.operation != 'DELETE' || ` +
+          HAS_ENDED,
         "the manager may delete only TrainJobs that have ended",
         "oldObject.metadata.name",
       ),

@@ -5,6 +5,7 @@ import type { JobKinds } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import { KATIB } from "../crds/katib_names.ts";
 import { LABELS } from "../crds/names.ts";
+import { optimizationJobSchema } from "../crds/optimization_job.ts";
 import {
   type AnyTrainingRuntime,
   clusterTrainingRuntimeSchema,
@@ -20,12 +21,7 @@ import {
 import { rfc3339 } from "../platform/base/timestamps.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
-import {
-  type AdmissionHandler,
-  refuse,
-  refuseShape,
-  type ReviewContext,
-} from "./admission_review.ts";
+import { type AdmissionHandler, refuseShape, type ReviewContext } from "./admission_review.ts";
 import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
 import {
@@ -38,7 +34,12 @@ import {
 } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { ALLOWED, type ObjectHandler, ofObjects, outcomeOf } from "./reviewed_objects.ts";
-import { type RuntimeRules, validateRuntime } from "./runtime_validation.ts";
+import {
+  sampleTrial,
+  validateChangedOptimizationJob,
+  validateNewOptimizationJob,
+} from "./optimization_job_validation.ts";
+import { type RuntimeRules, validateRuntime, type Verdict } from "./runtime_validation.ts";
 import { defaultTrainJob } from "./trainjob_defaulting.ts";
 import {
   needsRuntime,
@@ -153,19 +154,35 @@ function defaultingHandler({ clock }: AdmissionOptions): AdmissionHandler {
   return ofObjects(trainJobSchema, handle, () => ALLOWED);
 }
 
-function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
-  async function judgeNew(job: TrainJob, namespace: string, context: ReviewContext) {
-    const ref = runtimeRefOf(job);
-    if (runtimeScope(job) === undefined) {
-      const message = `unsupported runtime: ${ref.kind}.${ref.apiGroup}`;
-      const reason = "FieldValueNotSupported";
-      return refuse([{ reason, field: "spec.runtimeRef", value: ref.kind, message }]);
-    }
-    const runtime = await options.runtime(ref, namespace, context);
-    const rules = await options.trainJobRules(runtime, context);
-    return outcomeOf(validateNewTrainJob(job, runtime, rules));
+/** Judges a TrainJob that is made, with what it names. */
+async function judgeNewTrainJob(
+  options: AdmissionOptions,
+  job: TrainJob,
+  namespace: string,
+  context: ReviewContext,
+): Promise<Verdict> {
+  const ref = runtimeRefOf(job);
+  if (runtimeScope(job) === undefined) {
+    const message = `unsupported runtime: ${ref.kind}.${ref.apiGroup}`;
+    const reason = "FieldValueNotSupported";
+    const problem = { reason, field: "spec.runtimeRef", value: ref.kind, message } as const;
+    return { problems: [problem], warnings: [] };
   }
+  const runtime = await options.runtime(ref, namespace, context);
+  const rules = await options.trainJobRules(runtime, context);
+  return validateNewTrainJob(job, runtime, rules);
+}
 
+function optimizationJobHandler(options: AdmissionOptions): AdmissionHandler {
+  return ofObjects(optimizationJobSchema, async (object, old, { request, context }) => {
+    if (old !== undefined) return outcomeOf(validateChangedOptimizationJob(object, old));
+    const namespace = request.namespace ?? object.metadata.namespace ?? "";
+    const template = await judgeNewTrainJob(options, sampleTrial(object), namespace, context);
+    return outcomeOf(validateNewOptimizationJob(object, template));
+  });
+}
+
+function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
   async function judgeChange(
     job: TrainJob,
     old: TrainJob,
@@ -183,10 +200,10 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet, rules }));
   }
 
-  return ofObjects(trainJobSchema, (object, old, { request, context }) => {
+  return ofObjects(trainJobSchema, async (object, old, { request, context }) => {
     const namespace = request.namespace ?? object.metadata.namespace ?? "";
     return old === undefined
-      ? judgeNew(object, namespace, context)
+      ? outcomeOf(await judgeNewTrainJob(options, object, namespace, context))
       : judgeChange(object, old, namespace, context);
   });
 }
@@ -209,6 +226,7 @@ export function createAdmissionHandlers(options: AdmissionOptions): AdmissionHan
       options,
       clusterTrainingRuntimeSchema,
     ),
+    [WEBHOOK_PATHS.validateOptimizationJobs]: optimizationJobHandler(options),
     ...createV1JobHandlers(options.v1JobRules),
   };
 }

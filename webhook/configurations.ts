@@ -33,6 +33,8 @@ export interface ConfigurationOptions {
   readonly kinds: JobKinds;
   /** The v1 kinds that the manager runs: of others, nothing is asked. */
   readonly v1Kinds: readonly V1Kind[];
+  /** Whether the manager runs OptimizationJobs. */
+  readonly optimizationJobs: boolean;
   readonly target: WebhookTarget;
   /** Every CA that may have signed the serving certificate, PEM. */
   readonly caBundle: string;
@@ -235,8 +237,18 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
 export function validatingConfiguration(
   options: ConfigurationOptions,
 ): ValidatingWebhookConfiguration {
-  const { validateTrainJobs, validateTrainingRuntimes, validateClusterTrainingRuntimes } =
-    WEBHOOK_PATHS;
+  const {
+    validateTrainJobs,
+    validateTrainingRuntimes,
+    validateClusterTrainingRuntimes,
+    validateOptimizationJobs,
+  } = WEBHOOK_PATHS;
+  const jobs = [
+    trainerWebhook(options, "validator.trainjob", validateTrainJobs),
+    ...(options.optimizationJobs
+      ? [trainerWebhook(options, "validator.optimizationjob", validateOptimizationJobs)]
+      : []),
+  ];
   const objectSelector = {
     matchExpressions: [{ key: LABELS.webhookValidation, operator: "NotIn", values: ["disabled"] }],
   };
@@ -249,10 +261,7 @@ export function validatingConfiguration(
     kind: "ValidatingWebhookConfiguration",
     metadata: { name: MANAGER.validatingConfiguration },
     webhooks: [
-      {
-        ...trainerWebhook(options, "validator.trainjob", validateTrainJobs),
-        matchConditions: [NOT_BEING_DELETED],
-      },
+      ...jobs.map((it) => ({ ...it, matchConditions: [NOT_BEING_DELETED] })),
       ...runtimes.map((it) => ({ ...it, objectSelector })),
       ...options.v1Kinds.map((kind) => v1Validator(options, kind)),
     ],

@@ -2,13 +2,14 @@
 import type { V1Kind } from "../crds/v1/kinds.ts";
 import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
 
-/** Path of each webhook; those of TrainJobs and runtimes are upstream's. */
+/** Path of each webhook; those of TrainJobs and runtimes are upstream's, which has none of OptimizationJobs. */
 export const WEBHOOK_PATHS = {
   mutatePods: "/mutate--v1-pod",
   defaultTrainJobs: "/mutate-trainer-kubeflow-org-v1alpha1-trainjob",
   validateTrainJobs: "/validate-trainer-kubeflow-org-v1alpha1-trainjob",
   validateTrainingRuntimes: "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime",
   validateClusterTrainingRuntimes: "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime",
+  validateOptimizationJobs: "/validate-trainer-kubeflow-org-v1alpha1-optimizationjob",
 } as const;
 
 /** The paths of a v1 kind; the one of validation is upstream's. */

@@ -90,6 +90,10 @@ export const settings = z.strictObject({
     "kinds of other operators, as Kind.version.group such as Job.v1.batch, whose objects are the jobs of Katib's " +
       "Trials: their pods push, and their Trials stop early; repeated, or separated by commas",
   ).meta({ value: "resources", otherwise: "none" }),
+  optimizationJobs: boolean(true).describe(
+    "whether to run OptimizationJobs; false where another controller runs them: then nothing is made or written for them " +
+      "here, and none is refused",
+  ),
   maxPodsPerJob: count(DEFAULT_V1_SETTINGS.maxPodsPerJob).describe(
     "pods that one job may ask for; of a larger one nothing is made, and what it has goes on",
   ),

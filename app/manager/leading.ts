@@ -146,6 +146,7 @@ function createWebhookSync({ context, parts, webhookPort }: TermOptions): Config
     desired: () => ({
       kinds,
       v1Kinds: V1_KIND_LIST.filter(({ kind }) => v1Kinds.runs(kind)),
+      optimizationJobs: configuration.optimizationJobs,
       target: webhookTarget(context, webhookPort()),
       caBundle: certificates.current().caBundle,
       injectPods: configuration.featureGates.trainJobProgress,

@@ -5,10 +5,12 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, childNames, MANAGER, policyChildNames } from "../../crds/names.ts";
+import { trialRecordsName } from "../../crds/trial_records.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound, KubeError } from "../../platform/kube/errors.ts";
+import type { OwnerReference } from "../../platform/kube/kubernetes.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
@@ -25,7 +27,8 @@ const STRANGER = "settings";
 const TAKEN = childNames.tlsConfig("mine");
 
 const ownedBy = (kind: string, name: string) => {
-  const apiVersion = kind === "TrainJob" ? "trainer.kubeflow.org/v1alpha1" : "example.com/v1";
+  const isOurs = kind === "TrainJob" || kind === "OptimizationJob";
+  const apiVersion = isOurs ? "trainer.kubeflow.org/v1alpha1" : "example.com/v1";
   return [controllerReference({ apiVersion, kind, name, uid: crypto.randomUUID() })];
 };
 
@@ -39,6 +42,13 @@ const secret = (name: string, metadata: KubeMeta = {}, type = "Opaque") => (clie
   client.create(KINDS.secret, { metadata: { ...inDefault(name), ...metadata }, type });
 const created = (name: string, metadata?: KubeMeta) => (client: KubeClient) =>
   client.create(KINDS.configMap, configMap(name, metadata));
+
+const trial = (ownerReferences?: OwnerReference[]) => {
+  const { metadata, ...job } = trainJob("forged", "shell", { spec: { suspend: true } });
+  return { ...job, metadata: { ...metadata, ...(ownerReferences && { ownerReferences }) } };
+};
+const madeTrial = (ownerReferences?: OwnerReference[]) => (client: KubeClient) =>
+  client.create(KINDS.trainJob, trial(ownerReferences));
 
 /** The webhooks of a configuration that would be shown every Secret of the cluster. */
 const spying = [{
@@ -97,6 +107,18 @@ const HOSTILE: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>
     }),
   "another validating webhook configuration": (client) =>
     client.create(KINDS.validatingWebhookConfiguration, { metadata: { name: "other" } }),
+  "records of trials without an OptimizationJob": created(trialRecordsName("other")),
+  "records of trials of a TrainJob": created(trialRecordsName("other"), {
+    ownerReferences: ownedBy("TrainJob", "other"),
+  }),
+  "records of another OptimizationJob's trials": created(trialRecordsName("other"), {
+    ownerReferences: ownedBy("OptimizationJob", "mine"),
+  }),
+  "a TrainJob of nobody": madeTrial(),
+  "a TrainJob of another kind": madeTrial(ownedBy("Deployment", "mine")),
+  "a TrainJob that an OptimizationJob does not control": madeTrial(
+    ownedBy("OptimizationJob", "mine").map((it) => ({ ...it, controller: false })),
+  ),
   "a Job of nobody": (client) => client.delete(KINDS.job, inDefault(STRANGER)),
   "a TrainJob that has not ended": (client) => client.delete(KINDS.trainJob, inDefault("runs")),
   "its own configuration, called for Secrets": async (client) => {
@@ -153,6 +175,14 @@ async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
   );
 }
 
+/** The records of a search's trials, and a trial. */
+async function managerMaySearch({ installation: { client } }: Cluster): Promise<void> {
+  const ownerReferences = ownedBy("OptimizationJob", "search");
+  await created(trialRecordsName("search"), { ownerReferences })(client);
+  await patched(trialRecordsName("search"), { data: { key: "changed" } })(client);
+  await madeTrial(ownerReferences)(client);
+}
+
 async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   try {
     await attempt;
@@ -165,7 +195,7 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   }
 }
 
-Deno.test("the manager's account can write no ConfigMap, no Secret and no webhook configuration but its own", (t) =>
+Deno.test("the manager's account can write no ConfigMap, no Secret, no TrainJob and no webhook configuration but its own", (t) =>
   withSharedCluster(async (cluster) => {
     const { plane, installation } = cluster;
     for (const name of [STRANGER, TAKEN]) {
@@ -205,6 +235,7 @@ Deno.test("the manager's account can write no ConfigMap, no Secret and no webhoo
       });
     }
     await t.step("the manager may write what it needs", () => managerMayWrite(cluster));
+    await t.step("the manager may write what a search needs", () => managerMaySearch(cluster));
     await t.step("others may write what they could", () => othersMayWrite(cluster));
   }, {
     node: false,

@@ -9,6 +9,7 @@ import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { optimizationJob } from "../trials/search/builders.ts";
 import {
   admissionOptions,
   admissionRequest,
@@ -286,4 +287,46 @@ Deno.test("admission judges both kinds of runtime", async () => {
     const { status } = await judge(path, { ...runtime(), kind }, {}, options);
     assert.equal(status?.message, "spec: Forbidden: no mpi");
   }
+});
+
+const SEARCHES = WEBHOOK_PATHS.validateOptimizationJobs;
+const searchOf = (runtime: string, annotations: Record<string, string> = {}) =>
+  optimizationJob({
+    template: {
+      trainJobTemplate: { metadata: { annotations }, spec: { runtimeRef: { name: runtime } } },
+    },
+  });
+
+Deno.test("admission judges the template of an OptimizationJob as a TrainJob of it", async () => {
+  const asked: string[] = [];
+  const options = admissionOptions({
+    trainJobRules: () => (job) => {
+      asked.push(job.metadata.name ?? "");
+      return [forbidden("spec.trainer", "may not be")];
+    },
+  });
+  const annotations = { "trainer.kubeflow.org/stop-when": "loss >" };
+  const { allowed, status } = await judge(SEARCHES, searchOf("rt", annotations), {}, options);
+  assert.equal(allowed, false);
+  assert.deepEqual(asked, ["digits-01234567-3"]);
+  assert.deepEqual(status?.details?.causes.map(({ field }) => field), [
+    "spec.trainJobTemplate.metadata.annotations[trainer.kubeflow.org/stop-when]",
+    "spec.trainJobTemplate.spec.trainer",
+  ]);
+});
+
+Deno.test("admission refuses an OptimizationJob without its runtime, and admits what is right", async () => {
+  const gone = await judge(SEARCHES, searchOf("gone"));
+  assert.match(
+    gone.status?.message ?? "",
+    /^spec\.trainJobTemplate\.spec\.RuntimeRef: .* not found/,
+  );
+  assert.equal((await judge(SEARCHES, searchOf("rt"))).allowed, true);
+});
+
+Deno.test("admission of a change of an OptimizationJob does not ask for its runtime", async () => {
+  const old = searchOf("gone");
+  const object = { ...old, metadata: { ...old.metadata, labels: { a: "b" } } };
+  const { allowed } = await judge(SEARCHES, object, { operation: "UPDATE", oldObject: old });
+  assert.equal(allowed, true);
 });

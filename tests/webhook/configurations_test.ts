@@ -19,6 +19,7 @@ const OPTIONS: ConfigurationOptions = {
   injectPods: true,
   kinds: JOB_KINDS,
   v1Kinds: [],
+  optimizationJobs: true,
 };
 
 Deno.test("`mutatingConfiguration()` registers pods of TrainJobs and of trials apart", () => {
@@ -270,4 +271,19 @@ Deno.test("`run()` makes a deleted configuration again, and stops on abort", asy
   stop.abort();
   await running;
   assert.equal(store.listeners.size, 0);
+});
+
+Deno.test("`validatingConfiguration()` asks about OptimizationJobs only where they are run", () => {
+  const asked = (optimizationJobs: boolean) =>
+    (validatingConfiguration({ ...OPTIONS, optimizationJobs }).webhooks ?? [])
+      .filter(({ name }) => name === "validator.optimizationjob.trainer.kubeflow.org");
+  const [webhook] = asked(true);
+  assert.deepEqual(webhook?.rules?.map(({ resources, operations }) => [resources, operations]), [
+    [["optimizationjobs"], ["CREATE", "UPDATE"]],
+  ]);
+  assert.equal(
+    webhook?.clientConfig.service?.path,
+    "/validate-trainer-kubeflow-org-v1alpha1-optimizationjob",
+  );
+  assert.deepEqual(asked(false), []);
 });
