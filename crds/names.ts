@@ -224,6 +224,9 @@ export const POLICY_SECRETS = { role: "policy-secrets", helmValue: "policySecret
 /** The right to delete Jobs that a restart makes anew, likewise. */
 export const RESTARTS = { role: "restarts", helmValue: "restarts" } as const;
 
+/** The part of the manager that runs OptimizationJobs: the end of its role's name, and the value of the chart. */
+export const OPTIMIZATION = { role: "optimization-jobs", helmValue: "optimizationJobs" } as const;
+
 /** Ends of the names of a TrainJob's ConfigMaps. */
 export const CHILD_CONFIG_MAP_SUFFIXES: readonly string[] = [
   ...Object.values(childNames),

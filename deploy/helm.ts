@@ -11,12 +11,13 @@ import {
   FEATURE_GATES,
   MANAGER,
   NOTIFICATIONS,
+  OPTIMIZATION,
   POLICY_SECRETS,
   RESTARTS,
 } from "../crds/names.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../crds/v1/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
-import { NOTIFICATIONS_ARGUMENT } from "./manager_manifests.ts";
+import { NO_OPTIMIZATION_ARGUMENT, NOTIFICATIONS_ARGUMENT } from "./manager_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
 import { VALUES_SCHEMA } from "./helm_values_schema.ts";
@@ -42,6 +43,7 @@ const PLACEHOLDERS = {
   trialResources: "[⟦trialResources⟧]",
   trialResourceControllers: "[⟦trialResourceControllers⟧]",
   readWithApiTokens: "⟦readWithApiTokens⟧",
+  optimizationJobs: "⟦optimizationJobs⟧",
   notifications: "⟦notifications⟧",
   notificationsSecretName: "⟦notificationsSecretName⟧",
   uiName: "⟦uiName⟧",
@@ -76,6 +78,7 @@ const INLINE: Readonly<Record<string, string>> = {
   trialResourceControllers:
     `{{ with .Values.admissionPolicy.trialResourceControllers }}'{{ join "', '" . }}'{{ end }}`,
   readWithApiTokens: flagOf("readWithApiTokens"),
+  optimizationJobs: NO_OPTIMIZATION_ARGUMENT,
   notifications: NOTIFICATIONS_ARGUMENT,
   notificationsSecretName: `{{ .Values.notifications | default "${NOTIFICATIONS.secret}" }}`,
   uiName: "{{ .Values.ui.name }}",
@@ -107,6 +110,7 @@ const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
 const OPTIONAL: Readonly<Record<string, string>> = {
   trialResource: ".Values.trialResources",
   readWithApiTokens: ".Values.ui.enabled",
+  optimizationJobs: `not .Values.${OPTIMIZATION.helmValue}`,
   notifications: ".Values.notifications",
   uiHosts: ".Values.ui.hosts",
 };
@@ -157,6 +161,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   volume_claims_role: HAS_EXECUTOR,
   progress_role: HAS_PROGRESS,
   trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
+  optimization_jobs_role: `.Values.${OPTIMIZATION.helmValue}`,
   v1_jobs_role: "or .Values.v1Jobs .Values.crds.v1",
   v1_mpi_role: ".Values.v1Mpi",
   v1_elastic_role: ".Values.v1Elastic",
@@ -218,7 +223,7 @@ resources:
   ${yaml(DEFAULTS.resources)}
 
 crds:
-  # TrainJobs and runtimes. They stay when the release is uninstalled.
+  # TrainJobs, runtimes and OptimizationJobs. They stay when the release is uninstalled.
   trainer: true
   # JobSets: true where upstream's JobSet does not live, false where it does.
   jobset: false
@@ -234,6 +239,9 @@ v1Mpi: false
 v1Elastic: false
 # Whether it may make pod groups for their jobs, for the setting --gang-scheduler-name.
 v1Gangs: false
+
+# Whether the manager runs OptimizationJobs, and may make TrainJobs for them; false where another controller runs them.
+${OPTIMIZATION.helmValue}: true
 
 # Whether the manager may read Katib's Trials and write their status.
 katib: true

@@ -1,5 +1,5 @@
 /** JSON Schema of the chart's values: Helm refuses a value that the chart does not have, or cannot use. */
-import { POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
+import { OPTIMIZATION, POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
@@ -40,6 +40,7 @@ export const VALUES_SCHEMA = {
     v1Mpi: flag,
     v1Elastic: flag,
     v1Gangs: flag,
+    [OPTIMIZATION.helmValue]: flag,
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
     [RESTARTS.helmValue]: flag,

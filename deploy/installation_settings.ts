@@ -38,6 +38,8 @@ export interface Settings {
   readonly trialResourceControllers: unknown;
   /** The flag `--read-with-api-tokens`, or nothing. */
   readonly readWithApiTokens: string;
+  /** The flag by which OptimizationJobs are another controller's, or nothing. */
+  readonly optimizationJobs: string;
   /** The flag `--notifications` with its file, or nothing; and the Secret that has the file. */
   readonly notifications: string;
   readonly notificationsSecretName: string;
@@ -97,7 +99,8 @@ export const DEFAULTS = {
   trialResourceControllers: [],
   // The component of the page sets it.
   readWithApiTokens: "",
-  // The component sets it.
+  // These components set them.
+  optimizationJobs: "",
   notifications: "",
   notificationsSecretName: NOTIFICATIONS.secret,
   uiName: UI.name,

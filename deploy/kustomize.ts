@@ -1,12 +1,20 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
-import { MANAGER, NOTIFICATIONS, POLICY_SECRETS, RESTARTS, UI } from "../crds/names.ts";
+import {
+  MANAGER,
+  NOTIFICATIONS,
+  OPTIMIZATION,
+  POLICY_SECRETS,
+  RESTARTS,
+  UI,
+} from "../crds/names.ts";
 import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import {
   argumentPatch,
   jobsetArgument,
   managerArguments,
+  NO_OPTIMIZATION_ARGUMENT,
   NOTIFICATIONS_ARGUMENT,
 } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
@@ -31,6 +39,7 @@ const BASE = [
   "restarts_binding",
   "progress_role",
   "trials_role",
+  "optimization_jobs_role",
   "network_policy",
   "public_configuration",
   "admission_policy",
@@ -218,6 +227,15 @@ function components(all: Parts, settings: Settings): Files {
     [`components/no-${RESTARTS.role}/kustomization.yaml`]: component(
       "Without the right to delete Jobs: restarts of TrainJobs of which a pod has succeeded wait for a RoleBinding.",
       { patches: all.restarts_binding.map(deletion) },
+    ),
+    [`components/no-${OPTIMIZATION.role}/kustomization.yaml`]: component(
+      "For clusters in which another controller runs OptimizationJobs: the setting, and no rights to it.",
+      {
+        patches: [
+          ...all.optimization_jobs_role.map(deletion),
+          argumentPatch(settings, NO_OPTIMIZATION_ARGUMENT),
+        ],
+      },
     ),
     [`${log}/kustomization.yaml`]: component(
       "The log of observations as a service of its own, and the manager that writes to it.",

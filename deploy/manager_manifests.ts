@@ -54,6 +54,9 @@ export function jobsetArgument({ jobset }: Pick<Settings, "jobset">): string {
   return `${flagOf("jobset")}=${jobset}`;
 }
 
+/** The argument by which OptimizationJobs are another controller's. */
+export const NO_OPTIMIZATION_ARGUMENT = `${flagOf("optimizationJobs")}=false`;
+
 /** The argument that names the file of sinks. */
 export const NOTIFICATIONS_ARGUMENT = `${
   flagOf("notifications")
@@ -69,7 +72,8 @@ export function managerArguments(settings: Settings): string[] {
       ? []
       : [`${flagOf("trialResource")}=${settings.trialResource}`]),
     `${flagOf("logLevel")}=${settings.logLevel}`,
-    ...[settings.readWithApiTokens, settings.notifications].filter((it) => it !== ""),
+    ...[settings.readWithApiTokens, settings.optimizationJobs, settings.notifications]
+      .filter((it) => it !== ""),
   ];
 }
 

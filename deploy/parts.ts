@@ -5,7 +5,7 @@ import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../cr
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
+import { OPTIMIZATION, POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
 import { managerRoles, partRoles, publicConfiguration, userRoles, v1UserRoles } from "./roles.ts";
 import { ownershipPolicy } from "./ownership_policy.ts";
 import {
@@ -25,7 +25,7 @@ import { COMMON_LABELS, type Manifest, type Settings } from "./installation_sett
 /** The parts in the order in which they are applied. */
 export interface Parts {
   readonly namespace: readonly Manifest[];
-  /** TrainJobs and runtimes. */
+  /** TrainJobs, runtimes and OptimizationJobs. */
   readonly trainer_crds: readonly Manifest[];
   /** JobSets, for clusters in which upstream's JobSet does not live. */
   readonly jobset_crd: readonly Manifest[];
@@ -42,6 +42,7 @@ export interface Parts {
   readonly volume_claims_role: readonly Manifest[];
   readonly progress_role: readonly Manifest[];
   readonly trials_role: readonly Manifest[];
+  readonly optimization_jobs_role: readonly Manifest[];
   /** Rights to run the Training Operator's kinds, and those of users over their jobs. */
   readonly v1_jobs_role: readonly Manifest[];
   /** The right to let launchers of MPIJobs run commands in their workers. */
@@ -98,6 +99,7 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     volume_claims_role: partRoles(VOLUME_CLAIMS_PART, settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),
     trials_role: partRoles("trials", settings, { kinds }),
+    optimization_jobs_role: partRoles(OPTIMIZATION.role, settings, { kinds }),
     v1_jobs_role: [
       ...partRoles(V1_JOBS_PART, settings, { kinds }),
       ...v1UserRoles(settings),

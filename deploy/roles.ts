@@ -10,6 +10,7 @@ import {
 import { MANAGER_PARTS, type ManagerPart } from "../app/manager/rights.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
+import { KINDS } from "../crds/kinds.ts";
 import { MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 import { JOBSET_GROUP } from "../crds/jobset_names.ts";
 import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
@@ -66,7 +67,10 @@ export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
   const own = all.filter(({ group }) => group !== V1_GROUP);
   const groups = [...Map.groupBy(own, ({ group }) => group)].map(([group, kinds]) => ({
     group,
-    jobs: kinds.map(({ plural }) => plural),
+    jobs: [
+      ...kinds.map(({ plural }) => plural),
+      ...(group === TRAINER_GROUP ? [KINDS.optimizationJob.plural] : []),
+    ],
     runtimes: group === TRAINER_GROUP ? ["trainingruntimes"] : [],
     clusterRuntimes: group === TRAINER_GROUP ? ["clustertrainingruntimes"] : [],
   }));

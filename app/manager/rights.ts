@@ -9,7 +9,13 @@ import { JOBSET_GROUP, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
-import { MANAGER, POLICY_SECRETS, RESTARTS, TRAINER_GROUP } from "../../crds/names.ts";
+import {
+  MANAGER,
+  OPTIMIZATION,
+  POLICY_SECRETS,
+  RESTARTS,
+  TRAINER_GROUP,
+} from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {
   V1_ELASTIC_PART,
@@ -23,7 +29,7 @@ import type { ManagerConfiguration } from "../configuration/configuration.ts";
 /** The settings that decide which parts a manager runs. */
 export type PartSettings = Pick<
   ManagerConfiguration,
-  "jobset" | "featureGates" | "leaderElect" | "gangSchedulerName"
+  "jobset" | "featureGates" | "leaderElect" | "gangSchedulerName" | "optimizationJobs"
 >;
 
 /**
@@ -38,6 +44,7 @@ export const MANAGER_PARTS = [
   VOLUME_CLAIMS_PART,
   "progress",
   "trials",
+  OPTIMIZATION.role,
   V1_JOBS_PART,
   V1_MPI_PART,
   V1_ELASTIC_PART,
@@ -73,13 +80,15 @@ export const rule = (
 
 const ADMISSION = KINDS.mutatingWebhookConfiguration.group;
 
+const RUNTIME_PLURALS = [KINDS.trainingRuntime.plural, KINDS.clusterTrainingRuntime.plural];
+
 /** Rules for the kinds of jobs of one API group. */
 function jobRules(
   group: string,
   kinds: readonly { readonly plural: string }[],
+  runtimes: readonly string[] = [],
 ): PolicyRule[] {
   const ofKinds = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
-  const runtimes = group === TRAINER_GROUP ? ["trainingruntimes", "clustertrainingruntimes"] : [];
   return [
     // Jobs are read, and so are the runtimes of TrainJobs.
     rule(group, [...ofKinds(), ...runtimes], READ),
@@ -96,7 +105,9 @@ const byGroup = (kinds: readonly JobKind[]) => [...Map.groupBy(kinds, ({ group }
 /** What every manager does: it makes a JobSet of each TrainJob, and keeps its webhook configurations. */
 const controllerRules = ({ all }: JobKinds): PolicyRule[] => [
   ...byGroup(all).filter(([group]) => group !== V1_GROUP)
-    .flatMap(([group, kinds]) => jobRules(group, kinds)),
+    .flatMap(([group, kinds]) =>
+      jobRules(group, kinds, group === TRAINER_GROUP ? RUNTIME_PLURALS : [])
+    ),
   // Those that have ended go by their time to live.
   rule(TRAINER_GROUP, [KINDS.trainJob.plural], ["delete"]),
   rule(JOBSET_GROUP, ["jobsets"], [...READ, "create", "patch", "delete"]),
@@ -181,6 +192,16 @@ const trialRules = (): PolicyRule[] => [
   rule(KATIB.group, ["trials/status"], ["patch"]),
 ];
 
+/**
+ * OptimizationJobs: their trials are TrainJobs, whose records are a ConfigMap. RBAC cannot limit creations and patches by
+ * owner; the admission policy does (deploy/manager_writes_policy.ts).
+ */
+const optimizationRules = (): PolicyRule[] => [
+  ...jobRules(TRAINER_GROUP, [KINDS.optimizationJob]),
+  rule(TRAINER_GROUP, [KINDS.trainJob.plural], ["create"]),
+  rule("", ["configmaps"], ["patch"]),
+];
+
 /** The v1 kinds: which of them are to be run, their jobs, and the pods and Services of those. */
 const v1JobRules = (): PolicyRule[] => [
   rule(
@@ -246,6 +267,10 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
   [VOLUME_CLAIMS_PART]: { runs: hasExecutor, clusterRules: volumeClaimRules },
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },
+  [OPTIMIZATION.role]: {
+    runs: ({ optimizationJobs }) => optimizationJobs,
+    clusterRules: optimizationRules,
+  },
   [V1_JOBS_PART]: { runs: () => true, clusterRules: v1JobRules },
   [V1_MPI_PART]: { runs: () => true, clusterRules: v1MpiRules },
   [V1_ELASTIC_PART]: { runs: () => true, clusterRules: v1ElasticRules },

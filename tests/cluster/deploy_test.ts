@@ -116,6 +116,7 @@ const PART_CHOICES: readonly (readonly string[])[] = [
   ["featureGates="],
   ["featureGates=TrainJobStatus=true", "jobset=builtin"],
   ["featureGates=TrainJobProgress=false"],
+  ["optimizationJobs=false"],
   ["v1Jobs=true"],
   ["crds.v1=true"],
   ["v1Jobs=true", "v1Mpi=true", "v1Elastic=true"],

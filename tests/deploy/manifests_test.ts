@@ -149,6 +149,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
     "volume-claims": all.volume_claims_role,
     progress: all.progress_role,
     trials: all.trials_role,
+    "optimization-jobs": all.optimization_jobs_role,
     "v1-jobs": all.v1_jobs_role,
     "v1-mpi": all.v1_mpi_role,
     "v1-elastic": all.v1_elastic_role,
@@ -172,6 +173,7 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-gang-coscheduling",
       "-gang-volcano",
       "-mpi",
+      "-optimization-jobs",
       "-policy-secrets",
       "-progress",
       "-restarts",
@@ -281,4 +283,19 @@ Deno.test("the manager finds the file of its sinks where the Secret is mounted, 
     chart.includes(`{{- if .Values.notifications }}\n            - ${flag}\n{{- end }}`),
     chart,
   );
+});
+
+Deno.test("the files have the flag by which another controller runs OptimizationJobs, and no rights then", () => {
+  const files = generatedFiles();
+  const component = files["kustomize/components/no-optimization-jobs/kustomization.yaml"] ?? "";
+  assert.match(component, /value: --optimization-jobs=false/);
+  for (const kind of ["ClusterRole", "ClusterRoleBinding"]) {
+    assert.match(component, new RegExp(`\\$patch: delete\\n[^$]*kind: ${kind}\\n`), kind);
+  }
+  assert.equal((files["kustomize/base/manager.yaml"] ?? "").includes("--optimization-jobs"), false);
+  const chart = files["helm/milepost/templates/manager.yaml"] ?? "";
+  const flag = "            - --optimization-jobs=false\n";
+  assert.ok(chart.includes(`{{- if not .Values.optimizationJobs }}\n${flag}{{- end }}`));
+  const role = files["helm/milepost/templates/optimization_jobs_role.yaml"] ?? "";
+  assert.match(role, /^#.*\n\{\{- if \.Values\.optimizationJobs \}\}\n/);
 });
