@@ -4,7 +4,9 @@ import array, math, os, socket, struct, time
 from report import report
 
 rank, nodes = int(os.environ.get("PET_NODE_RANK", "0")), int(os.environ.get("PET_NNODES", "1"))
-epochs, rate = int(os.environ.get("EPOCHS", "30")), float(os.environ.get("LEARNING_RATE", "0.5"))
+epochs = int(os.environ.get("EPOCHS", "30"))
+# A trial of an OptimizationJob has the value of its parameter in the first of these.
+rate = float(os.environ.get("KUBEFLOW_TRAINER_OPT_LEARNING_RATE") or os.environ.get("LEARNING_RATE", "0.5"))
 report_epochs = int(os.environ.get("REPORT_EPOCHS", "1"))
 train_seconds = float(os.environ.get("TRAIN_SECONDS", "0"))
 CLASSES, INPUTS = 10, 65

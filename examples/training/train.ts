@@ -4,7 +4,9 @@ import { report } from "./report.ts";
 import text from "./digits.txt" with { type: "text" };
 
 const epochs = Number(Deno.env.get("EPOCHS") ?? 300);
-const rate = Number(Deno.env.get("LEARNING_RATE") ?? 0.5);
+/** A trial of an OptimizationJob has the value of its parameter there. */
+const tried = Deno.env.get("KUBEFLOW_TRAINER_OPT_LEARNING_RATE");
+const rate = Number(tried ?? Deno.env.get("LEARNING_RATE") ?? 0.5);
 const reportEpochs = Number(Deno.env.get("REPORT_EPOCHS") ?? 1);
 const trainSeconds = Number(Deno.env.get("TRAIN_SECONDS") ?? 0);
 const [CLASSES, INPUTS] = [10, 65];
