@@ -93,6 +93,11 @@ export function suspectsOf(pods: readonly HeardPod[]): Suspects {
     const texts = some.map((it) => `${nameOf(it)} not heard of since ${clockText(it.heardMs)}`);
     return { pods: some.map((it) => podOf(it, it.ranks[0])), words: texts.join(", ") };
   }
+  if (silent.length > 0) {
+    // Where each said it was at another time: nobody can be told from the others, nor is now where it was.
+    const lastMs = Math.max(...silent.map(({ heardMs = 0 }) => heardMs));
+    return { pods: [], words: `none of its pods heard of since ${clockText(lastMs)}` };
+  }
   const ranks = beating.flatMap((it) => it.ranks);
   const common = commonPlace(ranks);
   const others = common === undefined ? [] : beating.flatMap((pod) => {

@@ -35,7 +35,17 @@ const CASES: Readonly<Record<string, { pods: string[]; named: string[]; words: s
   "all that are silent": {
     pods: ["a 30s: 0@812 train.py:88", "b 30s: 1@812 train.py:88"],
     named: [],
-    words: "all 2 ranks at step 812 in train.py:88",
+    words: "none of its pods heard of since 2025-12-31T23:59:30Z",
+  },
+  "all that are silent, of which one was heard before the others": {
+    pods: ["a 30s: 0@812 train.py:88", "b 31s: 1@812 train.py:88", "c 38s: 2@790 train.py:88"],
+    named: [],
+    words: "none of its pods heard of since 2025-12-31T23:59:30Z",
+  },
+  "a single process that is silent": {
+    pods: ["a 20s: 0@812 train.py:88"],
+    named: [],
+    words: "none of its pods heard of since 2025-12-31T23:59:40Z",
   },
   "one that is elsewhere": {
     pods: ["a: 0@812 train.py:88", "b: 1@812 train.py:88", "c: 2@812 loader.py:40"],
