@@ -7,7 +7,9 @@ import { shareStandalone } from "../../support/standalone.ts";
 
 const standalone = shareStandalone();
 const example = KINDS.optimizationJob.parse(parse(
-  await Deno.readTextFile(new URL("../../../examples/search/optimizationjob.yaml", import.meta.url)),
+  await Deno.readTextFile(
+    new URL("../../../examples/search/optimizationjob.yaml", import.meta.url),
+  ),
 ));
 const PATH = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/optimizationjobs?dryRun=All";
 

@@ -54,7 +54,7 @@ Deno.test("valueAtPoint() never leaves its range", () => {
     const it = space(text);
     assert.ok(it.kind !== "categorical");
     for (const u of [0, 2 ** -53, 0.5, LAST]) {
-      const value = Number(valueAtPoint(it, u));
+      const value: number = Number(valueAtPoint(it, u));
       assert.ok(value >= it.min && value <= it.max, `${text} at ${u}: ${value}`);
       assert.ok(it.isInt || value < it.max, `${text} at ${u}: ${value}`);
     }
