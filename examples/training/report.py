@@ -8,8 +8,8 @@ pause = float(os.environ.get("REPORT_PAUSE_MS", "200")) / 1000
 _reported_at = 0.0
 
 
-def report(progress, seconds_left, **metrics):
-    """Reports progress in percent, the seconds that are left, and metrics; at most five times a second
+def report(progress, seconds_left, step, **metrics):
+    """Reports progress in percent, the seconds that are left, and metrics of a step; at most five times a second
     (or after each REPORT_PAUSE_MS), but for the last one. Training goes on whether it works or not."""
     global _reported_at
     if not url or (progress < 100 and time.monotonic() - _reported_at < pause):
@@ -19,6 +19,7 @@ def report(progress, seconds_left, **metrics):
         "progressPercentage": int(progress),
         "estimatedRemainingSeconds": max(0, round(seconds_left)),
         "metrics": [{"name": name, "value": f"{value:.4f}"} for name, value in metrics.items()],
+        "step": step,
         "lastUpdatedTime": datetime.now(timezone.utc).isoformat(),
     }}
     if container:

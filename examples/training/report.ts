@@ -7,13 +7,14 @@ const pauseMs = Number(Deno.env.get("REPORT_PAUSE_MS") ?? 200);
 let reportedAt = 0;
 
 /**
- * Reports progress in percent, the seconds that are left, and metrics; at most five times a second
+ * Reports progress in percent, the seconds that are left, metrics and the step they are of; at most five times a second
  * (or after each REPORT_PAUSE_MS), but for the last one. Training goes on whether it works or not.
  */
 export async function report(
   progress: number,
   secondsLeft: number,
   metrics: Record<string, number>,
+  step: number,
 ): Promise<void> {
   if (!url || (progress < 100 && Date.now() - reportedAt < pauseMs)) return;
   reportedAt = Date.now();
@@ -21,6 +22,7 @@ export async function report(
     progressPercentage: Math.floor(progress),
     estimatedRemainingSeconds: Math.max(0, Math.round(secondsLeft)),
     metrics: Object.entries(metrics).map(([name, value]) => ({ name, value: value.toFixed(4) })),
+    step,
     lastUpdatedTime: new Date().toISOString(),
   };
   try {

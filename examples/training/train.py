@@ -76,7 +76,7 @@ if rank == 0:
         if epoch % report_epochs and epoch < epochs:
             continue
         left = (time.monotonic() - began) * (epochs / epoch - 1)
-        report(100 * epoch / epochs, left, loss=loss / images, accuracy=right / images)
+        report(100 * epoch / epochs, left, epoch, loss=loss / images, accuracy=right / images)
 else:
     peer = join()
     for epoch in range(epochs):

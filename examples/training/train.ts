@@ -65,7 +65,7 @@ for (let epoch = 1; epoch <= epochs; epoch++) {
   if (epoch % 50 === 0) console.log(`epoch ${epoch} of ${epochs}`, metrics);
   if (epoch % reportEpochs !== 0 && epoch < epochs) continue;
   const secondsLeft = (Date.now() - began) / 1000 * (epochs / epoch - 1);
-  await report(100 * epoch / epochs, secondsLeft, metrics);
+  await report(100 * epoch / epochs, secondsLeft, metrics, epoch);
 }
 for (const peer of peers) peer.close();
 if (rank > 0) console.log(`node ${rank} worked through ${images.length} images ${epochs} times`);

@@ -40,6 +40,6 @@ for epoch in range(1, epochs + 1):
     weights, loss, accuracy = step(weights, pixels, labels)
     if rank == 0:
         left = (time.monotonic() - began) * (epochs / epoch - 1)
-        report(100 * epoch / epochs, left, loss=float(loss), accuracy=float(accuracy))
+        report(100 * epoch / epochs, left, epoch, loss=float(loss), accuracy=float(accuracy))
 if rank == 0:
     print(f"jax {jax.__version__}, {jax.process_count()} processes, {jax.device_count()} devices: accuracy {accuracy:.4f}")

@@ -28,7 +28,7 @@ for epoch in range(1, epochs + 1):
     weights -= gradient / sums[2]
     if rank == 0:
         left = (time.monotonic() - began) * (epochs / epoch - 1)
-        report(100 * epoch / epochs, left, loss=sums[0] / sums[2], accuracy=sums[1] / sums[2])
+        report(100 * epoch / epochs, left, epoch, loss=sums[0] / sums[2], accuracy=sums[1] / sums[2])
 hosts = world.gather(MPI.Get_processor_name())
 if rank == 0:
     library = MPI.Get_library_version().split(",")[0].split("\n")[0]

@@ -32,7 +32,7 @@ for epoch in range(1, epochs + 1):
     if rank == 0:
         mean_loss, accuracy = (sums[:2] / sums[2]).tolist()
         left = (time.monotonic() - began) * (epochs / epoch - 1)
-        report(100 * epoch / epochs, left, loss=mean_loss, accuracy=accuracy)
+        report(100 * epoch / epochs, left, epoch, loss=mean_loss, accuracy=accuracy)
 if rank == 0:
     print(f"torch {torch.__version__}, {dist.get_backend()}, {world} processes: accuracy {accuracy:.4f}")
 dist.destroy_process_group()

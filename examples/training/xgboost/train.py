@@ -21,7 +21,7 @@ class Report(xgboost.callback.TrainingCallback):
         if collective.get_rank() == 0:
             metrics = {name: values[-1] for name, values in evals_log["train"].items()}
             left = (time.monotonic() - self.began) * (rounds / (epoch + 1) - 1)
-            report(100 * (epoch + 1) / rounds, left, loss=metrics["mlogloss"], accuracy=1 - metrics["merror"])
+            report(100 * (epoch + 1) / rounds, left, epoch + 1, loss=metrics["mlogloss"], accuracy=1 - metrics["merror"])
         return False
 
 
