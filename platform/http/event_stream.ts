@@ -30,8 +30,8 @@ export interface EventLoopOptions {
   readonly follow: (listener: () => void) => () => void;
   /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (listener: (reason: JobEnd) => void) => () => void;
-  /** Sends what is new, if there is something. */
-  readonly sendNews: (write: WriteEvents) => Promise<void>;
+  /** Sends what is new, if there is something. What it returns ends the stream. */
+  readonly sendNews: (write: WriteEvents) => Promise<StreamEnd | void>;
   /**
    * Sends what is left once the job has ended; not called for one that is gone. What it returns ends
    * the stream instead of `event: end`.
@@ -42,6 +42,8 @@ export interface EventLoopOptions {
    * for it to be known now. Throws if it is unknown for another reason.
    */
   readonly reauthorize: () => Promise<Reauthorization>;
+  /** Returns what a reader is told that may not read on. Default: a comment. */
+  readonly farewell?: ((why: string) => string) | undefined;
   /** 0 to 1, for the pause before the reader connects again. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -173,13 +175,13 @@ type Ticks = ReturnType<typeof createTicks>;
 async function finish(
   end: StreamEnd,
   write: WriteEvents,
-  { sendLast }: EventLoopOptions,
+  { sendLast, farewell = (why) => commentText(`ended: ${why}`) }: EventLoopOptions,
 ): Promise<void> {
   const instead = end.kind === "job" && end.reason !== "Deleted"
     ? await sendLast(write)
     : undefined;
   const last = instead ?? end;
-  if (last.kind === "reader") return await write(commentText(`ended: ${last.why}`));
+  if (last.kind === "reader") return await write(farewell(last.why));
   await write(eventText("end", undefined, { reason: last.reason }));
 }
 
@@ -201,10 +203,11 @@ async function sendAll(
     mailbox.isNews = false;
     if (isNews) {
       // News may be much, and the reader slow.
-      await sendNews(async (text) => {
+      const end = await sendNews(async (text) => {
         await check();
         await write(text);
       });
+      if (end !== undefined) return await finish(end, write, options);
     }
     if (mailbox.isNews) continue;
     if (mailbox.end !== undefined) return await finish(mailbox.end, write, options);
@@ -237,12 +240,17 @@ export async function runEventLoop(options: EventLoopOptions): Promise<void> {
   }
 }
 
-/** Returns the response that streams events. `slot` is released once, whatever becomes of the client. */
+/**
+ * Returns the response that streams events. `slot` is released once, whatever becomes of the client. `lastWords` are
+ * written if the server shuts down meanwhile.
+ */
 export function eventStreamResponse(
   slot: { release(): void },
   run: (sink: ResponseSink) => Promise<void>,
+  lastWords?: string,
 ): HttpResponse {
   return {
+    ...(lastWords !== undefined && { lastWords }),
     status: 200,
     headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
     body: "",

@@ -50,6 +50,8 @@ export interface HttpResponse {
    * once. `body` is empty.
    */
   readonly stream?: (sink: ResponseSink) => Promise<void>;
+  /** Ends such a body if the server shuts down meanwhile. */
+  readonly lastWords?: string;
 }
 
 /** Destination of a streamed response. */

@@ -169,10 +169,10 @@ export async function startServer(options: ServerOptions) {
     const request = new ServerRequest(message, response, requestServer);
     const answer = await responseTo(request);
     request.release();
-    const { status, headers, stream } = answer;
+    const { stream } = answer;
     const closes = closing.signal.aborted || !connections.mayStay(message.socket);
     if (stream === undefined) send(response, answer, closes);
-    else await serveStream(response, { status, headers, write: stream });
+    else await serveStream(response, { ...answer, write: stream });
     if (message.complete) return;
     await discardRest(message, read);
     if (!connections.mayStay(message.socket)) message.socket.destroy();

@@ -8,7 +8,7 @@ import type { HttpResponse, ResponseSink } from "./message.ts";
 const FLUSH_MS = 1000;
 
 /** A response whose body is written part by part. */
-export interface StreamedResponse extends Pick<HttpResponse, "status" | "headers"> {
+export interface StreamedResponse extends Pick<HttpResponse, "status" | "headers" | "lastWords"> {
   readonly write: (sink: ResponseSink) => Promise<void>;
 }
 
@@ -55,12 +55,12 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
 }
 
 /** Ends the response; a reader that does not take its end in time is cut. */
-async function finish(response: ServerResponse, clock: Clock): Promise<void> {
+async function finish(response: ServerResponse, clock: Clock, lastWords: string): Promise<void> {
   if (response.destroyed) return;
   const { socket } = response;
   const ended = new AbortController();
   response.once("close", () => ended.abort());
-  response.end();
+  response.end(lastWords);
   await clock.sleep(FLUSH_MS, ended.signal);
   if (!ended.signal.aborted) socket?.destroy();
 }
@@ -73,7 +73,7 @@ async function finish(response: ServerResponse, clock: Clock): Promise<void> {
  */
 export async function streamResponse(
   response: ServerResponse,
-  { status, headers, write }: StreamedResponse,
+  { status, headers, write, lastWords = "" }: StreamedResponse,
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
 ): Promise<void> {
   const { sink, detach } = open(response, closing);
@@ -89,6 +89,6 @@ export async function streamResponse(
     if (isAwaited) throw error;
   } finally {
     detach();
-    await finish(response, clock);
+    await finish(response, clock, closing.aborted ? lastWords : "");
   }
 }

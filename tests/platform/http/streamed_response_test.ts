@@ -28,6 +28,7 @@ async function start(gate: Promise<void> = Promise.resolve()) {
         status: 200,
         headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
         body: "",
+        lastWords: "the last words\n\n",
         stream: async (sink) => {
           sinks.push(sink);
           const end = Promise.withResolvers<void>();
@@ -81,7 +82,7 @@ Deno.test("a stream outlives the time-outs of requests, and ends its connection"
   await write("two\n\n");
   end();
   await within("the end of the connection", () => reader.closed);
-  assert.match(reader.heard(), /two\n\n\r\n0\r\n\r\n$/);
+  assert.match(reader.heard(), /two\n\n\r\n0\r\n\r\n$/, "the server goes on: no last words");
   assert.deepEqual(ended, ["by itself"]);
   await server.close(1000);
 });
@@ -104,7 +105,7 @@ Deno.test("streams end when the server does, and their clients see the end", asy
   await sink();
   await within("the server's end", () => server.close(60_000));
   await within("the end of the connection", () => reader.closed);
-  assert.match(reader.heard(), /0\r\n\r\n$/);
+  assert.match(reader.heard(), /the last words\n\n\r\n0\r\n\r\n$/);
   assert.deepEqual(ended, ["aborted"]);
 });
 
