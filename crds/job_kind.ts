@@ -171,6 +171,11 @@ export function observationPath(kind: KindPath, namespace: string, name: string)
   return `/apis/${jobPath(kind, namespace, name)}/observation`;
 }
 
+/** Path of the observations of many jobs of a namespace. */
+export function observationsPath({ apiVersion, plural }: KindPath, namespace: string): string {
+  return `/apis/${apiVersion}/namespaces/${namespace}/${plural}/observations`;
+}
+
 /** Path at which a job is stopped early. */
 export function stopPath(kind: KindPath, namespace: string, name: string): string {
   return `/apis/${jobPath(kind, namespace, name)}/stop`;

@@ -1,8 +1,10 @@
 /** Label selectors: whether labels meet their requirements (`metav1.LabelSelector`). */
 import type { LabelSelector } from "../platform/kube/kubernetes.ts";
 
+import { labelValue, qualifiedName } from "./name_syntax.ts";
+
 /** Labels of an object. */
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 /** A requirement of one label: `In`, `NotIn`, `Exists` or `DoesNotExist`. */
 export type LabelRequirement = NonNullable<LabelSelector["matchExpressions"]>[number];
@@ -37,4 +39,18 @@ export function meetsSelector(
 ): boolean {
   return hasLabels(labels, matchLabels) &&
     matchExpressions.every((requirement) => meetsRequirement(labels, requirement));
+}
+
+/** Reads a selector of labels and their values, as `key=value,…`; returns what is wrong with it otherwise. */
+export function labelsOfText(text: string): { labels: Labels } | { problem: string } {
+  const labels: Record<string, string> = {};
+  for (const part of text.split(",")) {
+    const [, key = "", value = ""] = /^([^=]*?)==?([^=]*)$/.exec(part.trim()) ?? [];
+    if (key === "") return { problem: "must be key=value, or several of them joined by commas" };
+    const [problem] = [...qualifiedName(key), ...labelValue(value)];
+    if (problem !== undefined) return { problem };
+    if (Object.hasOwn(labels, key)) return { problem: `names ${key} twice` };
+    labels[key] = value;
+  }
+  return { labels };
 }

@@ -7,7 +7,7 @@ import type { HttpHandler } from "../../platform/http/message.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
-import { observationAsks } from "../../owner/observations/observation_asks.ts";
+import { observationAsks, pagesAsks } from "../../owner/observations/observation_asks.ts";
 import { restartAsks } from "../../owner/restarts/restart_asks.ts";
 import { stopAsks } from "../../owner/observations/stop_asks.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
@@ -110,6 +110,7 @@ export async function servePushes(options: PushServingOptions) {
     ? await listenForForwards(options, [
       statusAsks(kinds),
       observationAsks(kinds),
+      pagesAsks(kinds),
       stopAsks(kinds),
       restartAsks(kinds),
       beats,

@@ -39,7 +39,7 @@ async function filled(sink: ObservationSink) {
   const readLog: ObservationReader["pageOf"] = async (_, part, signal) => {
     const { limit } = part;
     const rows = await sink.read(key, signal, { ...part, limit: limit + 1 });
-    return { rows: rows.slice(0, limit), more: rows.length > limit };
+    return { rows: rows.slice(0, limit), more: rows.length > limit, isTold: true };
   };
   const zoom = createLogZoom({ readLog, clock: systemClock });
   return { zoom, curvesOf: (query: object) => store.curvesOf(job.uid, query) };

@@ -9,6 +9,12 @@ export const OBSERVATION_LIMITS = {
   maxPage: 5000,
   /** Characters of a time in a query. */
   timeLength: 64,
+  /** Most jobs of a stream of many. */
+  streamJobs: 1000,
+  /** Bytes of the body that asks for one. */
+  streamBodyBytes: 1_048_576,
+  /** Characters of its selector. */
+  selectorLength: 4096,
 } as const;
 
 const text = (description: string) => z.string().meta({ description });
@@ -25,6 +31,10 @@ export const logRowSchema = z.object({
   time: time("When the pod measured it, in UTC with up to six digits of fraction."),
   name: z.string(),
   value: z.string(),
+  step: z.int().optional().meta({
+    description: "The step of the training that was pushed with it, if the log keeps steps.",
+  }),
+  podUid: text("UID of the pod that pushed it, if the log keeps pods.").optional(),
 }).meta({ description: "One value of one metric." });
 
 /** Behind the first `seen` rows of a time, and all before it. */

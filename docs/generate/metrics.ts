@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   pushSeconds: "",
   forwardedPushes: "failures: the forward port (8443) is closed between replicas",
   reads:
-    "`toomanyrequests` of kind `watch` or `observation_watch`: raise `--max-streams` or `--max-streams-per-subject`",
+    "`toomanyrequests` of kind `watch`, `observation_watch` or `observations`: raise `--max-streams` or `--max-streams-per-subject`",
   stopRequests:
     "`serviceunavailable`: no replica leads, or the TrainJobs' definition is not Milepost's ([stop a job](../guides/trials.md#stop-a-job-yourself))",
   restartRequests: "`conflict`: the job is in no state for it, or a restart is under way",

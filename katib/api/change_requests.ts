@@ -1,7 +1,6 @@
 /** Requests to stop and to restart jobs: checks of the caller and of the body, and the owner's answer. */
 import type { z } from "zod";
 import { jobRefOf, jobText } from "../../crds/job_kind.ts";
-import { jsonOfBytes } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
@@ -9,10 +8,8 @@ import { trialReference } from "../../trials/plan/claim.ts";
 import { refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
 import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
 import {
-  bodyTooLarge,
   conflict,
   failureOf,
-  invalid,
   notFound,
   notNow,
   type Refusal,
@@ -20,6 +17,7 @@ import {
 } from "../../platform/http/refusals.ts";
 import { type ApiParts, checkCaller, type JobName, unknownJob } from "./checks.ts";
 import { CHANGE_REQUEST_LIMITS, type ChangeAsk } from "../../crds/wire/change_request.ts";
+import { readJsonBody } from "./json_body.ts";
 import { restartRequestSchema } from "../../crds/wire/restart_request.ts";
 import { stopRequestSchema } from "../../crds/wire/stop_request.ts";
 
@@ -37,25 +35,6 @@ const FAILURES = {
 const refuse = (why: keyof typeof FAILURES, reason: string) =>
   refusal(`job_${why}`, FAILURES[why](reason));
 
-/** Reads the body. */
-async function readBody<Body>(
-  request: HttpRequest,
-  schema: z.ZodType<Body>,
-  verb: ChangeVerb,
-): Promise<{ readonly body: Body } | Refusal> {
-  const { bodyBytes: maxBytes } = CHANGE_REQUEST_LIMITS;
-  const bytes = await request.readBody(maxBytes);
-  if (bytes === undefined) return bodyTooLarge(maxBytes);
-  const parsed = schema.safeParse(jsonOfBytes(bytes));
-  if (parsed.success) return { body: parsed.data };
-  const causes = parsed.error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.slice(0, 20).map((key) => ({ field: key.slice(0, 64), message: "is not known" }))
-      : [{ field: issue.path.join("."), message: issue.message }]
-  );
-  return invalid(verb, causes);
-}
-
 /** Returns the body, and who asks for which job: somebody who may update it, and the Trial that controls it. */
 async function granted<Body extends { readonly uid?: string | undefined }>(
   parts: ApiParts,
@@ -66,7 +45,8 @@ async function granted<Body extends { readonly uid?: string | undefined }>(
   const caller = await checkCaller(parts, request, name, "update");
   if ("why" in caller) return caller;
   const { reader } = caller;
-  const read = await readBody(request, schema, verb);
+  const { bodyBytes: maxBytes } = CHANGE_REQUEST_LIMITS;
+  const read = await readJsonBody(request, schema, { what: verb, maxBytes });
   if ("why" in read) return read;
   const { uid, ...body } = read.body;
   const found = await parts.findJob(name);

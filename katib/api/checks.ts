@@ -15,6 +15,8 @@ import { notFound, type Refusal, refusal } from "../../platform/http/refusals.ts
 import type {
   ObservationAnswer,
   ObservationAsk,
+  PagesAnswer,
+  PagesAsk,
 } from "../../owner/observations/observation_asks.ts";
 import type { StopRequest } from "../../owner/observations/observations.ts";
 import type { RestartRequest } from "../../owner/restarts/restart_asks.ts";
@@ -23,11 +25,31 @@ import type { StopAnswer } from "../../crds/wire/stop_request.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../platform/http/message.ts";
-import type { Changed } from "./stream.ts";
+import type { AskOwner } from "../../platform/http/replicas/owner_router.ts";
+import type { RunInTurn } from "../../platform/base/fair_turns.ts";
+import type { Changed } from "./sent_job.ts";
 import type { ObservationQuery } from "./observation_query.ts";
 
 /** A job by name. */
 export type JobName = Omit<JobRef, "uid">;
+
+/** All jobs of a kind in a namespace. */
+export type Place = Pick<JobName, "kind" | "namespace">;
+
+/** What streams of many jobs need. */
+export interface ManyJobs {
+  /** Asks the owner for pages of several logs, on any replica. Bounded in time. */
+  readonly ask: AskOwner<PagesAsk, PagesAnswer>;
+  /** Runs these questions, few at a time, and users take turns. */
+  readonly inTurn: RunInTurn;
+  /** The jobs of a place that the cache has now. */
+  readonly jobs: (place: Place) => readonly AnyJob[];
+  /**
+   * Calls the listener with each change of the cache, and whether the job is still there. Returns a function that stops
+   * this.
+   */
+  readonly onJob: (place: Place, listener: (job: AnyJob, isThere: boolean) => void) => () => void;
+}
 
 /** The refusal of a job that is not there. */
 export const unknownJob = (job: JobName) =>
@@ -54,6 +76,7 @@ export interface ApiParts extends ReaderParts {
   ) => ObservationAnswer | Promise<ObservationAnswer>;
   /** Calls the listener when log or job change, of the present log soon. Returns a function that stops this. */
   readonly follow: (job: JobRef, listener: (what: Changed) => void) => () => void;
+  readonly many: ManyJobs;
   /** Calls the listener when the job has ended, at once if it has. Returns a function that stops this. */
   readonly onJobEnd: (
     job: JobRef,

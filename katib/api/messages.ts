@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import { jobRestartSchema } from "../../crds/job_restart.ts";
+import { labelsOfText } from "../../crds/label_selector.ts";
 import { jobStopSchema } from "../../crds/trainjob.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "../../crds/wire/observation.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
@@ -36,6 +37,34 @@ export const observationSchema = z.object({
 });
 export type Observation = z.infer<typeof observationSchema>;
 
+const { state, reason, message, log, continue: next } = observationSchema.shape;
+const jobSchema = z.object({ name: z.string(), uid: z.string() }).meta({ description: "The job." });
+
+/** An event of a stream of many jobs. */
+export const jobObservationSchema = z.object({
+  job: jobSchema,
+  state,
+  reason,
+  message,
+  log: log.meta({ description: "Rows of the job since its event before, by time." }),
+  continue: next.meta({
+    description: "The place behind these rows, once there are some: for `from` of the next stream.",
+  }),
+  more: z.literal(true).optional().meta({
+    description:
+      "Present if the rest of the log so far is in later events; a state that has ended is the last word without it.",
+  }),
+});
+export type JobObservation = z.infer<typeof jobObservationSchema>;
+
+export const jobGoneSchema = z.object({ job: jobSchema }).meta({
+  description: "That a job was deleted, or matches the selector no more.",
+});
+
+export const streamEndSchema = z.object({ reason: z.string() }).meta({
+  description: "Why the server ends the stream.",
+});
+
 export const endSchema = z.object({
   reason: z.enum(["Complete", "Failed", "Deleted"]),
 }).meta({ description: "How the TrainJob ended, in the last event of a watch." });
@@ -67,6 +96,38 @@ export const restartingSchema = z.object({
   description: "That the job is restarted, or was by the same request before: then it may be over.",
 });
 
+/** A place in a log, as a client gives it back. */
+const positionText = z.string().regex(
+  new RegExp(POSITION_PATTERN),
+  "must be what an answer gave as continue",
+);
+
+const { streamJobs, selectorLength } = OBSERVATION_LIMITS;
+const SELECTOR =
+  `must be key=value, or several of them joined by commas, of at most ${selectorLength} characters`;
+const FROM = `must be an object of at most ${streamJobs} positions, by the UIDs of their jobs`;
+
+/** The body that asks for a stream of many jobs. Unknown names are refused: a misspelt `from` would tell all again. */
+export const jobsRequestSchema = z.strictObject({
+  labelSelector: z.string(SELECTOR).max(selectorLength, SELECTOR).transform((text, context) => {
+    const read = labelsOfText(text);
+    if ("labels" in read) return read.labels;
+    context.addIssue(read.problem);
+    return z.NEVER;
+  }).meta({ description: "The jobs: those that have all of these labels, as key=value,…" }),
+  from: z.record(z.string().max(128), positionText, FROM).refine(
+    (from) => Object.keys(from).length <= streamJobs,
+    FROM,
+  ).optional().meta({
+    description:
+      "Begins behind what was read before: the last `continue` of each job, by the job's UID.",
+  }),
+}, {
+  error: (issue) =>
+    issue.code === "unrecognized_keys" ? undefined : "must be a JSON object with labelSelector",
+});
+export type JobsRequest = z.infer<typeof jobsRequestSchema>;
+
 /** The query, of texts. Unknown names are refused: a misspelt `watch` would wait in vain. */
 export const querySchema = z.strictObject({
   since: z.string().max(OBSERVATION_LIMITS.timeLength).refine(
@@ -77,17 +138,21 @@ export const querySchema = z.strictObject({
     default: OBSERVATION_LIMITS.page,
     description: "Rows of the page, and of each event of a watch.",
   }).optional(),
-  continue: z.string().regex(
-    new RegExp(POSITION_PATTERN),
-    "must be what an answer gave as continue",
-  ).meta({ description: "Begins behind what was read before." }).optional(),
+  continue: positionText.meta({ description: "Begins behind what was read before." }).optional(),
   watch: booleanParameter.meta({
     description: "Answers with server-sent events.",
   }).optional(),
 });
 
+const namespace = z.string().regex(NAME);
+
+/** The path's parameter of a stream of many jobs. */
+export const jobsPathSchema = z.object({
+  namespace: namespace.meta({ description: "Of the jobs." }),
+});
+
 /** The path's parameters: names as Kubernetes has them. */
 export const pathSchema = z.object({
-  namespace: z.string().regex(NAME).meta({ description: "Of the TrainJob." }),
+  namespace: namespace.meta({ description: "Of the TrainJob." }),
   name: z.string().regex(NAME).meta({ description: "The TrainJob." }),
 });

@@ -10,7 +10,14 @@ import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
 import { queryOf, type Route } from "../../platform/http/routes.ts";
 import { changeJob, type ChangeVerb } from "./change_requests.ts";
-import { type JobKind, observationPath, restartPath, stopPath } from "../../crds/job_kind.ts";
+import {
+  type JobKind,
+  observationPath,
+  observationsPath,
+  restartPath,
+  stopPath,
+} from "../../crds/job_kind.ts";
+import { streamJobs } from "./many_jobs.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { observationQuery } from "./observation_query.ts";
 
@@ -22,6 +29,8 @@ export interface ObservationRoute extends Route {
   readonly kind?: JobKind;
   /** How it changes jobs, if it does. */
   readonly changes?: ChangeVerb;
+  /** Whether it is of many jobs. */
+  readonly isOfMany?: boolean;
 }
 
 const changeRoute = (kind: JobKind, changes: ChangeVerb, path: typeof stopPath) => ({
@@ -36,6 +45,7 @@ export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] 
   return [
     ...kinds.all.flatMap((kind) => [
       { method: "GET", path: observationPath(kind, "{namespace}", "{name}"), kind },
+      { method: "POST", path: observationsPath(kind, "{namespace}"), kind, isOfMany: true },
       // A decision about another operator's job could not be stored in it.
       ...(kind.isForeign ? [] : [changeRoute(kind, "stop", stopPath)]),
       // It says why it does nothing with those.
@@ -49,7 +59,7 @@ export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] 
 export interface ObservationApiOptions extends ApiParts {
   /** A read, or the beginning of a stream, was answered; `kind` is that of `reads_total`. */
   readonly onRead?: (
-    kind: "observation" | "observation_watch",
+    kind: "observation" | "observation_watch" | "observations",
     result: RequestResult,
   ) => void;
   /** A request to stop or to restart a job was answered. */
@@ -98,8 +108,9 @@ export function createObservationApi(options: ObservationApiOptions): Api {
     ...apiOfReaders(options),
     log,
     routes: observationRoutes(kinds),
-    async answer({ request }, { kind, changes }, [namespace = "", name = ""]) {
+    async answer({ request }, { kind, changes, isOfMany }, [namespace = "", name = ""]) {
       if (kind === undefined) return document;
+      if (isOfMany) return await streamJobs(parts, request, { kind, namespace });
       const job = { kind, namespace, name };
       if (changes !== undefined) return await changeJob[changes](parts, request, job);
       const query = observationQuery(queryOf(request.url));
@@ -114,6 +125,7 @@ export function createObservationApi(options: ObservationApiOptions): Api {
     onAnswer({ request }, result, route) {
       if (route?.kind === undefined) return;
       if (route.changes !== undefined) return onChange?.(route.changes, result);
+      if (route.isOfMany) return onRead?.("observations", result);
       const query = observationQuery(queryOf(request.url));
       onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
     },

@@ -1,6 +1,12 @@
 /** OpenAPI document of the observation API, made from the schemas that the API itself uses. */
 import { z } from "zod";
-import { type JobKind, observationPath, restartPath, stopPath } from "../../crds/job_kind.ts";
+import {
+  type JobKind,
+  observationPath,
+  observationsPath,
+  restartPath,
+  stopPath,
+} from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE, TRAINER_VERSION } from "../../crds/names.ts";
 import { logRowSchema, metricSchema } from "../../crds/wire/observation.ts";
@@ -10,12 +16,24 @@ import type { ChangeVerb } from "./change_requests.ts";
 import {
   endSchema,
   failureSchema,
+  jobGoneSchema,
+  jobObservationSchema,
+  jobsPathSchema,
+  jobsRequestSchema,
   observationSchema,
   pathSchema,
   querySchema,
   restartingSchema,
   stoppingSchema,
+  streamEndSchema,
 } from "./messages.ts";
+import {
+  JOBS_REFUSALS,
+  REFUSALS,
+  type Refusals,
+  RESTART_REFUSALS,
+  STOP_REFUSALS,
+} from "./openapi_refusals.ts";
 
 /** The schemas that the document names. */
 const NAMED = z.registry<{ id: string }>();
@@ -23,6 +41,10 @@ NAMED.add(observationSchema, { id: "Observation" });
 NAMED.add(metricSchema, { id: "Metric" });
 NAMED.add(logRowSchema, { id: "LogRow" });
 NAMED.add(endSchema, { id: "End" });
+NAMED.add(jobsRequestSchema, { id: "JobsRequest" });
+NAMED.add(jobObservationSchema, { id: "JobObservation" });
+NAMED.add(jobGoneSchema, { id: "JobGone" });
+NAMED.add(streamEndSchema, { id: "StreamEnd" });
 NAMED.add(failureSchema, { id: "Status" });
 NAMED.add(stopRequestSchema, { id: "StopRequest" });
 NAMED.add(stoppingSchema, { id: "Stopping" });
@@ -31,55 +53,6 @@ NAMED.add(restartingSchema, { id: "Restarting" });
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: object) => ({ "application/json": { schema } });
-
-/** Refusals by code: what they mean, and the headers that come with them. */
-type Refusals = Readonly<Record<number, { description: string; header?: string }>>;
-
-const REFUSALS: Refusals = {
-  401: {
-    description: "No token, or one that the API server does not accept for this audience.",
-    header: "WWW-Authenticate",
-  },
-  403: { description: "The bearer may not get the TrainJob." },
-  404: { description: "There is no such TrainJob, or no such path." },
-  405: { description: "Only GET is taken.", header: "Allow" },
-  422: { description: "The query is not valid." },
-  429: { description: "Too many reads, streams or failed authentications.", header: "Retry-After" },
-  500: { description: "A fault of the manager; its log says more." },
-  503: { description: "Log or API server are out of reach now.", header: "Retry-After" },
-};
-
-const STOP_REFUSALS: Refusals = {
-  ...REFUSALS,
-  403: {
-    description: "The bearer may not update the TrainJob, or the Katib Trial that controls it.",
-  },
-  404: { description: "There is no such TrainJob, it is being deleted, or there is no such path." },
-  405: { description: "Only POST is taken.", header: "Allow" },
-  409: { description: "The TrainJob, or its Trial, has ended, and was not stopped early." },
-  413: { description: "The body is too long." },
-  422: { description: "The body is not valid, or the TrainJob is run in another cluster." },
-  429: { description: "Too many requests or failed authentications.", header: "Retry-After" },
-  503: {
-    description:
-      "The decision cannot be stored now, or the cluster's TrainJobs have no status.stop.",
-    header: "Retry-After",
-  },
-};
-
-const RESTART_REFUSALS: Refusals = {
-  ...STOP_REFUSALS,
-  409: {
-    description:
-      "The TrainJob has ended, has not begun, is suspended or being stopped; a restart of it is under way; or the count is not that of the next one.",
-  },
-  422: { description: "The body is not valid, or Milepost does not run the TrainJob." },
-  503: {
-    description:
-      "The restart cannot be stored now, or the cluster's TrainJobs have no status.restart.",
-    header: "Retry-After",
-  },
-};
 
 const responsesOf = (refusals: Refusals) =>
   Object.fromEntries(Object.entries(refusals).map(([code, one]) => [code, refusal(one)]));
@@ -99,7 +72,7 @@ function parametersOf(schema: z.ZodObject, where: "path" | "query") {
 }
 
 /** One of the server-sent events; of a stream the schema describes each, up to OpenAPI 3.1. */
-function event(name: "observation" | "end") {
+function event(name: string, schema?: string) {
   return {
     type: "object",
     properties: {
@@ -109,12 +82,16 @@ function event(name: "observation" | "end") {
       data: {
         type: "string",
         contentMediaType: "application/json",
-        contentSchema: ref(name === "observation" ? "Observation" : "End"),
+        contentSchema: schema === undefined ? { type: "object" } : ref(schema),
       },
     },
     required: ["event", "data"],
   };
 }
+
+const stream = (...events: readonly object[]) => ({
+  "text/event-stream": { schema: { oneOf: events } },
+});
 
 const EVENTS =
   "With `watch=true`: `event: observation` with an Observation as data, whose log holds " +
@@ -133,10 +110,40 @@ function pathItem({ kind }: JobKind, { implied }: JobKinds) {
           description: `The observation. ${EVENTS}`,
           content: {
             ...json(ref("Observation")),
-            "text/event-stream": { schema: { oneOf: [event("observation"), event("end")] } },
+            ...stream(event("observation", "Observation"), event("end", "End")),
           },
         },
         ...responsesOf(REFUSALS),
+      },
+    },
+  };
+}
+
+const JOBS_EVENTS =
+  "`event: observation` for each job that matches, once at the beginning, then with its new rows or state; " +
+  "`event: synced` when all that matched at the beginning have been sent; `event: gone` for one that was deleted " +
+  "or matches no more; `event: end` with a reason when the server ends the stream.";
+
+/** The path at which the observations of many jobs of one kind are streamed. */
+function jobsPathItem({ kind }: JobKind, { implied }: JobKinds) {
+  return {
+    parameters: parametersOf(jobsPathSchema, "path"),
+    post: {
+      operationId: kind === implied.kind ? "streamObservations" : `stream${kind}Observations`,
+      summary: `Stream the observations of all jobs of the kind ${kind} that have some labels`,
+      security: [{ bearer: [] }],
+      requestBody: { required: true, content: json(ref("JobsRequest")) },
+      responses: {
+        200: {
+          description: JOBS_EVENTS,
+          content: stream(
+            event("observation", "JobObservation"),
+            event("synced"),
+            event("gone", "JobGone"),
+            event("end", "StreamEnd"),
+          ),
+        },
+        ...responsesOf(JOBS_REFUSALS),
       },
     },
   };
@@ -191,6 +198,7 @@ export function openApiDocument(kinds: JobKinds) {
     },
     paths: Object.fromEntries(kinds.all.flatMap((kind) => [
       [observationPath(kind, "{namespace}", "{name}"), pathItem(kind, kinds)],
+      [observationsPath(kind, "{namespace}"), jobsPathItem(kind, kinds)],
       ...(kind.isForeign
         ? []
         : [[stopPath(kind, "{namespace}", "{name}"), changePathItem("stop", kind, kinds)]]),

@@ -1,5 +1,5 @@
 /** Job and its observation as trial controllers see them. Pure. */
-import type { AnyJob, JobKind, JobResult } from "../../crds/job_kind.ts";
+import type { AnyJob, JobKind, JobRef, JobResult } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, obstacleOf, suspensionOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, OBSERVATION_REASONS } from "../../crds/names.ts";
 import { jsonOfText } from "../../platform/base/json.ts";
@@ -8,8 +8,8 @@ import { outcomeOf } from "../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../trials/mapping/trial_template.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import type { Position } from "../../crds/wire/observation.ts";
-import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
-import type { Observation } from "./messages.ts";
+import type { ObservationSeen, SeenPage } from "../../owner/observations/observation_asks.ts";
+import type { JobObservation, Observation } from "./messages.ts";
 import { positionText } from "./position.ts";
 
 /** The state, and the condition that decides it. */
@@ -91,5 +91,21 @@ export function observationOf(
     metrics,
     log: rows,
     ...(next === undefined ? {} : { continue: positionText(next) }),
+  };
+}
+
+/** Puts together what a stream of many jobs tells of one of them. */
+export function observationOfJob(
+  { name, uid }: JobRef,
+  state: JobState,
+  { rows, more }: SeenPage,
+  next: Position | undefined,
+): JobObservation {
+  return {
+    job: { name, uid },
+    ...state,
+    log: rows,
+    ...(next === undefined ? {} : { continue: positionText(next) }),
+    ...(more && { more }),
   };
 }

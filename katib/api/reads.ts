@@ -21,8 +21,9 @@ import { behind } from "../../owner/observations/log_parts.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 
 /** How long the owner may take to answer, in milliseconds. */
-const ANSWER_MS = 5000;
-const LATE = comeAgain(
+export const ANSWER_MS = 5000;
+/** Said of an owner that takes longer. */
+export const LATE = comeAgain(
   "the owner of this job's observation log did not answer in time: try again soon",
 );
 

@@ -4,18 +4,13 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
 import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
 import { type JobState, observationOf } from "./observation_state.ts";
-import { behind } from "../../owner/observations/log_parts.ts";
-
-/** What has changed: the log, or the object of the job. */
-export type Changed = "log" | "job";
+import { type Changed, pauseMs, SentJob } from "./sent_job.ts";
 
 /** A page, or when to come again. */
 export type PageRead = ObservationSeen | { readonly retryAfterMs: number; readonly reason: string };
 
 /** Tries to read the last rows at a job's end while the owner has no answer. */
 const LAST_TRIES = 5;
-/** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
-const LONGEST_PAUSE_MS = 5000;
 
 /** Returns the parts of a watch that `runEventLoop()` takes. Its events hold what its reader has not seen yet. */
 export function createWatch(options: {
@@ -33,11 +28,8 @@ export function createWatch(options: {
   /** Calls the listener when log or job have changed. Returns a function that stops this. */
   readonly follow: (listener: (what: Changed) => void) => () => void;
 }) {
-  const { clock, random, read, state } = options;
-  let { from } = options;
-  let last: string | undefined;
-  /** The state that was sent last, if new rows are always told: other changes of the job are then no news. */
-  let sentState: string | undefined;
+  const { clock, random, read } = options;
+  const sent = new SentJob({ ...options, tell: observationOf });
   let lastId = 0;
   let ring = () => {};
   const stopped = new AbortController();
@@ -45,15 +37,9 @@ export function createWatch(options: {
 
   /** Sends a page if it, or the rest of the observation, is new. Returns whether there are more rows. */
   async function send(page: ObservationSeen, write: WriteEvents): Promise<boolean> {
-    const now = state();
-    if (now === undefined) return false;
-    from = behind(page.rows, from);
-    sentState = page.isTold ? JSON.stringify(now) : undefined;
-    const observation = observationOf(now, page, from);
-    // The observation without its rows: an event that only repeats it is not sent.
-    const summary = JSON.stringify({ ...observation, log: [] });
-    if (page.rows.length > 0 || summary !== last) {
-      last = summary;
+    if (!sent.look()) return false;
+    const observation = sent.news(page);
+    if (observation !== undefined) {
       lastId = Math.max(lastId + 1, clock.now());
       await write(eventText("observation", lastId, observation));
     }
@@ -63,22 +49,18 @@ export function createWatch(options: {
   /** Sends all that is new. Returns when to try again if the owner has no answer. */
   async function drain(write: WriteEvents): Promise<number | undefined> {
     for (;;) {
-      const page = await read(from);
+      const page = await read(sent.from);
       if ("retryAfterMs" in page) return page.retryAfterMs;
       if (!await send(page, write)) return undefined;
     }
   }
 
-  /** Many streams wait for one log: they do not come back together. */
-  const pause = (retryMs: number) =>
-    clock.sleep(Math.min(retryMs, LONGEST_PAUSE_MS) * (1 + random()), over);
+  const pause = (retryMs: number) => clock.sleep(pauseMs(retryMs, random), over);
 
   return {
     follow(listener: () => void): () => void {
       ring = listener;
-      const isNews = (what: Changed) =>
-        what === "log" || sentState === undefined || sentState !== JSON.stringify(state());
-      const stop = options.follow((what) => isNews(what) && listener());
+      const stop = options.follow((what) => sent.isNews(what) && listener());
       return () => {
         stopped.abort();
         stop();

@@ -35,22 +35,23 @@ export function createObservationReader(
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
       if (isInPlainLogs(plan)) {
-        return { plan, isTold: true, ...plainLogs.snapshotOf(job.uid) ?? { metrics: [] } };
+        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { metrics: [] } };
       }
       const actor = actors.of(plan);
       const state = await actor.load();
-      const { keepsRuns: isTold } = sink.traits;
-      return { plan, metrics: state.metrics(), primaryPod: actor.pod, isTold };
+      return { plan, metrics: state.metrics(), primaryPod: actor.pod };
     },
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
       const { limit } = query;
       const range = { ...query, limit: limit + 1 };
-      const rows = isInPlainLogs(plan)
+      const isPlain = isInPlainLogs(plan);
+      const rows = isPlain
         ? plainLogs.read(job.uid, range)
         : await sink.read(plan.key, signal, range);
-      return { rows: rows.slice(0, limit), more: rows.length > limit };
+      const isTold = isPlain || sink.traits.keepsRuns;
+      return { rows: rows.slice(0, limit), more: rows.length > limit, isTold };
     },
   };
 }

@@ -98,8 +98,6 @@ export interface LogSnapshot {
   readonly metrics: readonly MetricSummary[];
   /** The primary pod that pushed last, if one has pushed to this owner. */
   readonly primaryPod?: string | undefined;
-  /** Whether `onChange` tells of all its rows: nobody else writes to it. */
-  readonly isTold: boolean;
 }
 
 /** A part of a log, sorted by time. */
@@ -107,6 +105,8 @@ export interface LogPage {
   readonly rows: readonly ObservationRow[];
   /** Whether there are more rows behind it. */
   readonly more: boolean;
+  /** Whether `onChange` tells of all rows of the log: nobody else writes to it. */
+  readonly isTold: boolean;
 }
 
 /** A part of a log, of at most so many rows. */

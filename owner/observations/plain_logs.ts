@@ -58,6 +58,7 @@ export function createPlainLogs({ maxLogs = 20_000, maxRows = 2_000, maxRowsInAl
 
   function record(
     log: PlainLog,
+    { uid: run }: Push["pod"],
     { metrics = [], step, lastUpdatedTime }: Push["trainerStatus"],
   ): readonly string[] {
     const { content, warnings } = contentOf(ALL, metrics);
@@ -68,7 +69,7 @@ export function createPlainLogs({ maxLogs = 20_000, maxRows = 2_000, maxRowsInAl
     log.lastPushed = pushed;
     const time = timeOf(log.lastMicros);
     for (const { name, value } of content) {
-      const row = { time, name, value, ...(step !== undefined && { step }) };
+      const row = { time, name, value, run, ...(step !== undefined && { step }) };
       log.rows.push(row);
       log.summary.add(row);
     }
@@ -81,7 +82,7 @@ export function createPlainLogs({ maxLogs = 20_000, maxRows = 2_000, maxRowsInAl
     accept(plan: ObservationPlan, { pod, earlier = [], trainerStatus }: Push): PushAnswer {
       const log = logOf(plan);
       log.pod = pod.name;
-      const warnings = [...earlier, trainerStatus].flatMap((sample) => record(log, sample));
+      const warnings = [...earlier, trainerStatus].flatMap((sample) => record(log, pod, sample));
       return warnings.length === 0 ? { ok: true } : { ok: true, warnings: warnings.slice(0, 20) };
     },
     /** Returns undefined if nothing was recorded. */

@@ -170,8 +170,11 @@ export function bodyTooLarge(maxBytes: number): Refusal<"body_too_large"> {
   return refusal("body_too_large", failureOf(413, "RequestEntityTooLarge")(message));
 }
 
-/** Returns the refusal of a push, a query or a request to stop with fields that are wrong. */
-export function invalid<Subject extends "push" | "query" | "stop" | "restart">(
+/** What may have fields that are wrong: a query, or a body by what it asks for. */
+export type Fallible = "push" | "query" | "stop" | "restart" | "stream";
+
+/** Returns the refusal of a query or a body with fields that are wrong. */
+export function invalid<Subject extends Fallible>(
   subject: Subject,
   causes: readonly FailureCause[],
 ): Refusal<`invalid_${Subject}`> {

@@ -1,6 +1,6 @@
 /** Tests of `crds/label_selector.ts`. */
-import { equal } from "node:assert/strict";
-import { meetsSelector } from "../../crds/label_selector.ts";
+import { deepEqual, equal, match } from "node:assert/strict";
+import { labelsOfText, meetsSelector } from "../../crds/label_selector.ts";
 import type { LabelSelector } from "../../platform/kube/kubernetes.ts";
 
 const labels = { app: "web", tier: "a" };
@@ -35,5 +35,31 @@ const cases: Record<string, { selector: LabelSelector; want: boolean }> = {
 for (const [sentence, { selector, want }] of Object.entries(cases)) {
   Deno.test(`meetsSelector() of ${sentence} is ${want}`, () => {
     equal(meetsSelector(labels, selector), want);
+  });
+}
+
+const texts: Record<string, Record<string, string> | RegExp> = {
+  "sweep=7": { sweep: "7" },
+  "sweep==7": { sweep: "7" },
+  " team=vision , sweep=7 ": { team: "vision", sweep: "7" },
+  "katib.kubeflow.org/experiment=a": { "katib.kubeflow.org/experiment": "a" },
+  "sweep=": { sweep: "" },
+  "": /key=value/,
+  "sweep": /key=value/,
+  "a=1,": /key=value/,
+  "=1": /key=value/,
+  "a=b=c": /key=value/,
+  "a==b=c": /key=value/,
+  "sweep!=7": /must consist of alphanumeric/,
+  "sweep in (7)": /key=value/,
+  "sweep=a b": /a valid label must be/,
+  "__proto__=1": /must consist of alphanumeric/,
+  "a=1,a=1": /names a twice/,
+};
+for (const [text, want] of Object.entries(texts)) {
+  Deno.test(`labelsOfText() reads "${text}", or says what is wrong`, () => {
+    const read = labelsOfText(text);
+    if (want instanceof RegExp) match("problem" in read ? read.problem : "", want);
+    else deepEqual(read, { labels: want });
   });
 }

@@ -37,10 +37,14 @@ export interface EventReader extends AsyncDisposable {
   readonly comments: readonly string[];
 }
 
-/** Asks for a stream of events. */
+/** Asks for a stream of events, with a body by POST. */
 export async function openEvents(
   url: string,
-  { token, ca }: { readonly token: string; readonly ca: string },
+  { token, ca, body: asked }: {
+    readonly token: string;
+    readonly ca: string;
+    readonly body?: string;
+  },
 ): Promise<EventReader> {
   const client = Deno.createHttpClient({ caCerts: [ca] });
   const gone = new AbortController();
@@ -49,6 +53,7 @@ export async function openEvents(
       client,
       headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
       signal: gone.signal,
+      ...(asked !== undefined && { method: "POST", body: asked }),
     }));
   const comments: string[] = [];
   const body = answer.body?.pipeThrough(new TextDecoderStream()).getReader();

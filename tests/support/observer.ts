@@ -1,6 +1,6 @@
 /** A reader of observations: a service account with a token for them, and the right to get TrainJobs. */
 import { KINDS } from "../../crds/kinds.ts";
-import { type JobKind, observationPath } from "../../crds/job_kind.ts";
+import { type JobKind, observationPath, observationsPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -30,6 +30,8 @@ export interface Observer {
     how?: { readonly query?: string; readonly method?: string; readonly token?: string },
   ): Promise<ObservationAnswer>;
   watch(at: ObservationEndpoint, job: string, query?: string): ReturnType<typeof openEvents>;
+  /** Opens a stream of many jobs. */
+  watchMany(at: ObservationEndpoint, body: object): ReturnType<typeof openEvents>;
 }
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
@@ -107,6 +109,12 @@ export async function observer(
       openEvents(`${at.status}${observationPath(kind, "default", job)}?watch=true${query}`, {
         token,
         ca: at.caBundle(),
+      }),
+    watchMany: (at, body) =>
+      openEvents(at.status + observationsPath(kind, "default"), {
+        token,
+        ca: at.caBundle(),
+        body: JSON.stringify(body),
       }),
   };
 }

@@ -87,8 +87,9 @@ spec:
 export function trainJob(
   name: string,
   runtime: string,
-  { namespace = "default", annotations, spec }: {
+  { namespace = "default", labels, annotations, spec }: {
     namespace?: string;
+    labels?: Record<string, string>;
     annotations?: Record<string, string> | undefined;
     spec?: Partial<TrainJobSpec>;
   } = {},
@@ -96,7 +97,12 @@ export function trainJob(
   return KINDS.trainJob.parse({
     apiVersion: "trainer.kubeflow.org/v1alpha1",
     kind: "TrainJob",
-    metadata: { name, namespace, ...(annotations && { annotations }) },
+    metadata: {
+      name,
+      namespace,
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+    },
     spec: { runtimeRef: { name: runtime }, ...spec },
   });
 }

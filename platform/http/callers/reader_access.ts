@@ -25,7 +25,7 @@ export interface Reader extends User {
 }
 
 /** What readers may do with an object. */
-export type AccessVerb = "get" | "list" | "update";
+export type AccessVerb = "get" | "list" | "watch" | "update";
 
 /** What rights are checked on: an object by its name, all of a namespace, or all of a kind. */
 export type AccessObject = Pick<ReviewedAction, "kind" | "namespace" | "name">;

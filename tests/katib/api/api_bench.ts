@@ -20,6 +20,8 @@ import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { createFairRate } from "../../../platform/http/limits/fair_rate.ts";
+import { createFairTurns } from "../../../platform/base/fair_turns.ts";
+import { comeAgain } from "../../../platform/http/replicas/owner_router.ts";
 import { createPeers } from "../../../platform/http/limits/peers.ts";
 import { createStreamSlots } from "../../../platform/http/limits/stream_limits.ts";
 import { createKeyedBuckets } from "../../../platform/base/token_bucket.ts";
@@ -111,7 +113,6 @@ export function logOf(uid: string) {
         },
         metrics: [{ name: "loss", latest, min: latest, max: latest }],
         primaryPod: "pod-1",
-        isTold: isTold.is,
       });
     },
     pageOf(job, query) {
@@ -120,7 +121,8 @@ export function logOf(uid: string) {
       if (job.uid !== uid) return Promise.resolve(undefined);
       const { limit } = query;
       const part = partOf(rows, { ...query, limit: limit + 1 });
-      return Promise.resolve({ rows: part.slice(0, limit), more: part.length > limit });
+      const page = { rows: part.slice(0, limit), more: part.length > limit };
+      return Promise.resolve({ ...page, isTold: isTold.is });
     },
     onChange(listener) {
       listeners.add(listener);
@@ -229,6 +231,12 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
         changed.delete(ring);
         stop();
       };
+    },
+    many: {
+      ask: () => comeAgain("there are no logs of many jobs here"),
+      inTurn: createFairTurns({ perKey: 1 }),
+      jobs: () => [...jobs.values()],
+      onJob: () => () => {},
     },
     onJobEnd(_job, listener) {
       ends.add(listener);

@@ -56,7 +56,8 @@ function scene(pushed: readonly Row[], log: readonly Row[] | null = pushed) {
     parts.push(part);
     if (log === null) return Promise.resolve(undefined);
     const rows = partOf(log, { ...part, limit: part.limit + 1 });
-    return Promise.resolve({ rows: rows.slice(0, part.limit), more: rows.length > part.limit });
+    const page = { rows: rows.slice(0, part.limit), more: rows.length > part.limit };
+    return Promise.resolve({ ...page, isTold: true });
   };
   const zoom = createLogZoom({ readLog, clock });
   const show = (from: number, to: number, points = 128, metrics?: string[]) => {
@@ -183,7 +184,7 @@ Deno.test("a log that fails shows the curve, or what was read of it", async () =
     clock,
     readLog(_, part) {
       if (left-- <= 0) return Promise.reject(new Error("the database is locked"));
-      return Promise.resolve({ rows: partOf(pushed, part), more: true });
+      return Promise.resolve({ rows: partOf(pushed, part), more: true, isTold: true });
     },
   });
   const range = { fromMs: at(0), toMs: at(4_000) };
@@ -211,7 +212,7 @@ Deno.test("few logs are read at a time, those that wait give up with their quest
       most = Math.max(most, ++reading);
       await gate;
       reading--;
-      return { rows: partOf(rowsOf(5_000), part), more: false };
+      return { rows: partOf(rowsOf(5_000), part), more: false, isTold: true };
     },
   });
   const range = { fromMs: at(1_000), toMs: at(1_100) };
@@ -253,6 +254,7 @@ Deno.test("after each part other work has several times as long", async () => {
       return Promise.resolve({
         rows: found.slice(0, part.limit),
         more: found.length > part.limit,
+        isTold: true,
       });
     },
   });

@@ -122,3 +122,15 @@ Deno.test("pages of a log are those of any log: by time, metric and number", () 
   assert.equal(valuesOf({ since, seen: 1, limit: 2 }), "1 41");
   assert.equal(valuesOf({ since, until, metric: "loss", limit: 4 }), "40 41 42 43");
 });
+
+Deno.test("rows of plain jobs have the pod that pushed them, and the step of each sample", () => {
+  const { push, rowsOf } = scene();
+  const stepped = (step: number) => ({ ...sampleAt(step, { loss: String(step) }), step });
+  push("a", 2, {}, { earlier: [stepped(1)], trainerStatus: stepped(2) });
+  push("a", 3, { loss: "3" }, { pod: { name: "pod-1", uid: "pod-uid-2" } });
+  assert.deepEqual(rowsOf("a").map(({ value, run, step }) => [value, run, step]), [
+    ["1", "pod-uid", 1],
+    ["2", "pod-uid", 2],
+    ["3", "pod-uid-2", undefined],
+  ]);
+});
