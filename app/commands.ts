@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { aborted } from "../platform/base/aborted.ts";
-import { ConfigurationError, messageOf } from "../platform/kube/errors.ts";
+import { ConfigurationError } from "../platform/kube/errors.ts";
 import { SESSION_LIMITS } from "../page/server/browser_sessions.ts";
 import { type CommandEntry, entryOf, type Given } from "./command_entry.ts";
 import {
@@ -19,6 +19,7 @@ import {
 import { uiSettings } from "./configuration/ui_settings.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
+import { givenText } from "./given_text.ts";
 import { type LogLevel, startLogging, stopLogging } from "./logging.ts";
 import { print } from "./output.ts";
 import { addressText } from "./manager/replica.ts";
@@ -207,11 +208,7 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
 /** `milepost convert`: former jobs of a file, or of standard input, as TrainJobs; prints nothing if one of them cannot be one. */
 async function runConvert(file: string): Promise<void> {
   const { convertText } = await import("../controller/conversion/convert_text.ts");
-  const read = file === "-" ? new Response(Deno.stdin.readable).text() : Deno.readTextFile(file);
-  const text = await read.catch((cause) => {
-    throw new ConfigurationError(`cannot read ${file}: ${messageOf(cause)}`, { cause });
-  });
-  print(convertText(text));
+  print(convertText(await givenText(file)));
 }
 
 /** `milepost version`. */

@@ -1,5 +1,5 @@
 /** Reading of one job for the terminal: found by its name, with pods, events and curves. */
-import { type JobKind, type JobRef, jobSchema } from "../crds/job_kind.ts";
+import { type JobRef, jobSchema } from "../crds/job_kind.ts";
 import { restartsOf, timeSpentOf } from "../crds/job_state.ts";
 import { compact } from "../platform/base/json.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
@@ -10,7 +10,7 @@ import { DETAIL_LIMITS, jobDetails } from "../views/details/details_of_job.ts";
 import { oneOfEachRank } from "../views/details/kept_pods.ts";
 import type { JobFacts } from "./job_report.ts";
 import { listedJobs } from "./listed_jobs.ts";
-import type { TerminalCluster } from "./terminal_cluster.ts";
+import type { KindNames, TerminalCluster } from "./terminal_cluster.ts";
 
 /** `[KIND/]NAME` as it was typed. */
 export interface TypedJob {
@@ -30,7 +30,7 @@ export function typedJob(text: string): TypedJob {
 }
 
 /** Returns whether a kind is meant by its plural, its singular, or either with its group. */
-function isMeant({ kind, plural, group }: JobKind, typed: string): boolean {
+export function isMeant({ kind, plural, group }: KindNames, typed: string): boolean {
   const text = typed.toLowerCase();
   const names = [plural, kind.toLowerCase()];
   return names.some((it) => text === it || text === `${it}.${group}`);

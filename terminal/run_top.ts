@@ -8,6 +8,7 @@ import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
 import { type JobFacts, jobReport, reasonReport, yamlReport } from "./job_report.ts";
 import { type Key, KeyReader } from "./keys.ts";
+import { searchTable } from "./search_report.ts";
 import { safeText, wrapped } from "./shown_text.ts";
 import { changeByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
@@ -25,6 +26,7 @@ import {
   viewOf,
 } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
+import { createWatchedSearches } from "./watched_searches.ts";
 import { createWatchedWaits } from "./watched_waits.ts";
 
 /** Least and most time between two drawings, in milliseconds. */
@@ -34,6 +36,8 @@ const POLL_MS = 1_000;
 const READ_MS = 2_000;
 /** How long the rest of a key's sequence may take, before what has come is the key Esc. */
 const SEQUENCE_MS = 50;
+/** Searches above the jobs. */
+const MOST_SEARCHES = 3;
 /** How long the outcome of a change is shown. */
 const NOTICE_MS = 8_000;
 /** Lines of one curve, and events of a job, in its report and among its reasons. */
@@ -72,19 +76,32 @@ class Top {
   readonly #curves;
   /** What the jobs on the screen wait for. */
   readonly waits;
+  readonly searches;
   readonly signal: AbortSignal;
 
   constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
     this.#sleeper = createSleeper(parts.clock);
     this.#curves = createWatchedCurves(parts.cluster, () => this.wake());
     const { cluster, clock } = parts;
-    this.waits = createWatchedWaits(cluster, { clock, onNews: () => this.wake() });
+    const onNews = () => this.wake();
+    this.waits = createWatchedWaits(cluster, { clock, onNews });
+    this.searches = createWatchedSearches(cluster, { clock, onNews });
     this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
 
   /** Rows of jobs, or lines of a report, that the screen has room for. */
   get #rows(): number {
-    return Math.max(1, this.parts.terminal.size().rows - FRAME_LINES);
+    const { rows } = this.parts.terminal.size();
+    return Math.max(1, rows - FRAME_LINES - this.#searchLines.length);
+  }
+
+  /** Lines about the newest searches that run: some are enough to see how they do. */
+  get #searchLines(): readonly string[] {
+    const { cluster: { namespaces }, look, clock, terminal } = this.parts;
+    const most = Math.min(MOST_SEARCHES, Math.floor(terminal.size().rows / 4));
+    const rows = viewOf(this.#state) === undefined ? this.searches.running().slice(0, most) : [];
+    const shown = { ...look, nowMs: clock.now(), namespaced: namespaces.length !== 1 };
+    return rows.length === 0 ? [] : searchTable(rows, shown);
   }
 
   get #all(): ListWindow {
@@ -211,7 +228,7 @@ class Top {
     const job = viewOf(this.#state) && this.#state.job;
     const seen = job === undefined ? this.#shown(all) : [job];
     this.#curves.look(seen.flatMap((row) => this.#refOf(row) ?? []));
-    const outages = [this.#curves.outage(), this.waits.outage()];
+    const outages = [this.#curves.outage(), this.waits.outage(), this.searches.outage()];
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {
       window: { ...all, rows: this.waits.look(job === undefined ? this.#shown(all) : []) },
@@ -220,6 +237,7 @@ class Top {
       missing: [...new Set([...cluster.missing(), ...outages.filter((it) => it !== undefined)])],
       ...(hasNotice && { notice: this.#notice?.text ?? "" }),
       chosen: job ?? all.rows[this.#state.at],
+      searches: this.#searchLines,
       ...(this.#report && { report: this.#report }),
     };
     this.screen.draw(topScreen(view, this.#state, {
@@ -271,7 +289,8 @@ export async function runTop(parts: TopParts): Promise<void> {
   parts.terminal.onResize(() => top.resized(), top.signal);
   const stop = parts.cluster.list.onChange(() => top.wake());
   try {
-    await Promise.all([top.drawOn(), top.readOn(), top.waits.run(top.signal)]);
+    const { waits, searches, signal } = top;
+    await Promise.all([top.drawOn(), top.readOn(), waits.run(signal), searches.run(signal)]);
   } finally {
     stop();
   }

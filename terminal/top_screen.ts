@@ -21,6 +21,8 @@ export interface TopView {
   readonly notice?: string;
   /** The job that is shown, or under the cursor. */
   readonly chosen?: JobRow | undefined;
+  /** Searches that run, as lines above those of jobs. */
+  readonly searches?: readonly string[];
   /** The report of the job that is shown, or its log. */
   readonly report?: readonly string[];
 }
@@ -145,8 +147,10 @@ function listLines(view: TopView, state: TopState, look: TopLook): string[] {
   const { window: { rows } } = view;
   const columns = Math.max(1, look.size.columns - MARKER.length);
   const { header, lines } = jobRows(rows, { ...look, columns });
-  if (rows.length === 0) return ["", emptyText(view, state)];
+  const { searches = [] } = view;
+  if (rows.length === 0) return [...searches, "", emptyText(view, state)];
   return [
+    ...searches,
     styled(look, "dim", " ".repeat(MARKER.length) + header),
     ...lines.map((line, index) =>
       first + index === at ? styled(look, "bold", MARKER) + line : " ".repeat(MARKER.length) + line

@@ -1,4 +1,4 @@
-/** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `restart`, `completion`. */
+/** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `restart`, `optimize`. */
 import { z } from "zod";
 import { GRACE_BY_HAND_SECONDS, stopRequestSchema } from "../../crds/wire/stop_request.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
@@ -99,3 +99,11 @@ export const stopSettings = z.strictObject({
 
 /** `milepost restart`. */
 export const restartSettings = z.strictObject({ ...place, message, ...manager });
+
+/** `milepost optimize`. */
+export const optimizeSettings = z.strictObject({
+  ...place,
+  namespace: uiSettings.shape.namespace.describe("namespace of the search"),
+  ...look,
+  logLevel: logLevel("error"),
+});

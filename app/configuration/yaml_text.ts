@@ -1,4 +1,4 @@
-/** Text of a YAML file that a flag names. */
+/** Text of a YAML file that a flag, or the argument of a command, names. */
 import { parse as parseYaml, YAMLParseError } from "yaml";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 
@@ -9,6 +9,6 @@ export function yamlOf(flag: string, file: { readonly name: string; readonly tex
     return value;
   } catch (cause) {
     const reason = cause instanceof YAMLParseError ? cause.message.split("\n")[0] : String(cause);
-    throw new ConfigurationError(`${flag} ${file.name}: ${reason}`, { cause });
+    throw new ConfigurationError(`${flag} ${file.name}: ${reason}`.trim(), { cause });
   }
 }

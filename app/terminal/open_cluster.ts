@@ -3,6 +3,10 @@ import type { z } from "zod";
 import { MANAGER } from "../../crds/names.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { createJobList } from "../../views/list/job_list.ts";
+import { listSearches, SEARCH_KINDS } from "../../page/trials/search_kinds.ts";
+import type { SearchReader } from "../../page/trials/search.ts";
+import { shownSearch } from "../../page/trials/shown_search.ts";
+import { boundedReads } from "../../views/details/bounded_reads.ts";
 import { connectAsReader } from "../reader_connection.ts";
 import type { topSettings } from "../configuration/terminal_settings.ts";
 import { openUserCluster, type UserClusterOptions } from "../../page/user_cluster/user_cluster.ts";
@@ -35,9 +39,24 @@ export async function openCluster(
   const list = createJobList({
     jobs: new Map([...jobs.caches].map(([kind, cache]) => [kind, { jobs: cache }])),
   });
+  const readerOf = (signal: AbortSignal): SearchReader => ({
+    ...boundedReads(client, signal),
+    kinds,
+    viewer: "the user",
+    manager: manager.client(),
+  });
   return {
     client,
     kinds,
+    searches: {
+      kinds: SEARCH_KINDS.map(({ kind }) => kind),
+      list: (signal) => listSearches(readerOf(signal), allNamespaces ? [] : cluster.namespaces),
+      async read(kind, { namespace = "", name }, signal) {
+        const found = await SEARCH_KINDS.find((it) => it.kind === kind)
+          ?.read(readerOf(signal), { namespace, name });
+        return found && shownSearch(found);
+      },
+    },
     keptPods: createKeptPods(),
     list,
     ask: mirror.ask,

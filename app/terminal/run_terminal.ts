@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { unlessAborted } from "../../platform/base/aborted.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
-import { ConfigurationError } from "../../platform/kube/errors.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import type {
   getSettings,
   logsSettings,
@@ -12,7 +12,7 @@ import type {
   topSettings,
 } from "../configuration/terminal_settings.ts";
 import { printLogs } from "../../terminal/followed_logs.ts";
-import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
+import { findJob, isMeant, readJob, typedJob } from "../../terminal/job_reading.ts";
 import { jobReport } from "../../terminal/job_report.ts";
 import { jobTable } from "../../terminal/job_rows.ts";
 import { listedJobs, withWaitsRead } from "../../terminal/listed_jobs.ts";
@@ -21,6 +21,8 @@ import { toldMessage } from "../../terminal/readings.ts";
 import { printChanges } from "../../terminal/printed_changes.ts";
 import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { runTop } from "../../terminal/run_top.ts";
+import { searchReport, searchTable } from "../../terminal/search_report.ts";
+import type { KindNames } from "../../terminal/terminal_cluster.ts";
 import { cut, safeJson } from "../../terminal/shown_text.ts";
 import { restartJobByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
@@ -63,6 +65,16 @@ export async function runTopCommand(
   await runTop({ cluster, terminal: processTerminal, look, clock, signal });
 }
 
+/** Lists searches for those who look at jobs; where that fails, why. What may not be read is no news to them. */
+async function foundSearches({ searches }: OpenedCluster, signal: AbortSignal) {
+  try {
+    return { searches: (await searches.list(signal)).searches, missing: [] };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { searches: [], missing: [`searches: ${messageOf(error)}`] };
+  }
+}
+
 /** `milepost get` without a name. */
 export async function runListCommand(
   settings: z.infer<typeof getSettings>,
@@ -70,28 +82,64 @@ export async function runListCommand(
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const { kinds, namespaces } = cluster;
-  const jobs = await listedJobs(cluster, kinds.all, signal);
-  const { rows, missing } = await withWaitsRead(cluster, jobs, signal);
-  if (settings.json) return print(`${safeJson({ jobs: rows, missing })}\n`);
+  const [jobs, found] = await Promise.all([
+    listedJobs(cluster, kinds.all, signal).then((it) => withWaitsRead(cluster, it, signal)),
+    foundSearches(cluster, signal),
+  ]);
+  const { rows } = jobs;
+  const { searches } = found;
+  const missing = [...jobs.missing, ...found.missing];
+  if (settings.json) return print(`${safeJson({ jobs: rows, searches, missing })}\n`);
   for (const it of missing) warn(`not shown: ${it}`);
   if (rows.length === 0) {
     const where = namespaces.length === 0 ? "any namespace" : namespaces.join(", ");
     const all = namespaces.length === 0 ? "" : "; -A lists all namespaces";
-    return warn(`no jobs in ${where}${all}; \`milepost example trainjob\` prints one to copy`);
+    warn(`no jobs in ${where}${all}; \`milepost example trainjob\` prints one to copy`);
   }
   const { columns } = Deno.stdout.isTerminal() ? processTerminal.size() : { columns: Infinity };
   const look = { ...lookOfProcess(settings), columns, nowMs: clock.now() };
-  const lines = jobTable(rows, { ...look, namespaced: namespaces.length !== 1 });
+  const namespaced = namespaces.length !== 1;
+  const lines = [
+    ...(rows.length === 0 ? [] : jobTable(rows, { ...look, namespaced })),
+    ...(rows.length === 0 || searches.length === 0 ? [] : [""]),
+    ...(searches.length === 0 ? [] : searchTable(searches, { ...look, namespaced })),
+  ];
   print(lines.map((line) => `${cut(line, columns, ellipsisOf(look))}\n`).join(""));
+}
+
+/** Prints a search with its trials. */
+async function printSearch(
+  cluster: OpenedCluster,
+  kind: KindNames,
+  name: string,
+  settings: z.infer<typeof getSettings>,
+  { print, signal }: CommandIo,
+): Promise<void> {
+  await unlessAborted(cluster.managerSearched, signal);
+  const namespace = namespaceOf(cluster);
+  const search = await cluster.searches.read(kind, { namespace, name }, signal);
+  if (search === undefined) {
+    throw new ConfigurationError(`there is no ${kind.kind.toLowerCase()} ${name} in ${namespace}`);
+  }
+  if (settings.json) return print(`${safeJson(search)}\n`);
+  const look = lookOfProcess(settings);
+  const { columns } = processTerminal.size();
+  const cutAt = Deno.stdout.isTerminal() ? columns : Infinity;
+  const lines = searchReport(kind.kind, search, { ...look, columns, nowMs: clock.now() });
+  print(lines.map((line) => `${cut(line, cutAt, ellipsisOf(look))}\n`).join(""));
 }
 
 /** `milepost get [KIND/]NAME`. */
 export async function runGetCommand(
   argument: string,
   settings: z.infer<typeof getSettings>,
-  { print, signal }: CommandIo,
+  io: CommandIo,
 ): Promise<void> {
+  const { print, signal } = io;
   await using cluster = await openCluster(settings, signal, ["jobs"]);
+  const typed = typedJob(argument);
+  const kind = cluster.searches.kinds.find((it) => isMeant(it, typed.kind ?? ""));
+  if (kind !== undefined) return await printSearch(cluster, kind, typed.name, settings, io);
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
   const [facts, answer] = await Promise.all([

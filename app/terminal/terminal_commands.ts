@@ -3,6 +3,7 @@ import { type CommandEntry, entryOf } from "../command_entry.ts";
 import {
   getSettings,
   logsSettings,
+  optimizeSettings,
   restartSettings,
   stopSettings,
   topSettings,
@@ -45,6 +46,8 @@ async (values: V, argument: string): Promise<void> => {
   await stopLogging();
 };
 
+const FILE = { argument: "file", question: "Which file? `-` is standard input" };
+
 /** The entries. */
 export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
@@ -54,7 +57,7 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
     {
       name: "get",
-      description: "list jobs, or show one: state, curves, ranks and events",
+      description: "list jobs and searches, or show one: state, curves, ranks and events",
       settings: getSettings,
       argument: `[${JOB.argument}]`,
     },
@@ -83,5 +86,17 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       ...JOB,
     },
     withIo((commands, values, io, job) => commands.runRestartCommand(job, values, io)),
+  ),
+  entryOf(
+    {
+      name: "optimize",
+      description: "apply the OptimizationJob of a file (-: standard input), and follow it",
+      settings: optimizeSettings,
+      ...FILE,
+    },
+    withIo(async (_, values, io, file) => {
+      const { runOptimizeCommand } = await import("./run_optimize.ts");
+      await runOptimizeCommand(file, values, io);
+    }),
   ),
 ];

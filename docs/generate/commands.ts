@@ -31,8 +31,9 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "At a terminal a whole screen; elsewhere, and with `--json`, a line for each change, until it is stopped. " +
     "[How to use it](../guides/terminal.md).",
   get:
-    "JOB is `NAME` or `KIND/NAME`, such as `pytorchjob/mnist`; without it the jobs are listed, the newest first. With `--json`: `kind`, `row` " +
-    "(as in [lists](http.md)), `curves`, `pods`, `events`, and `missing`, which says what is not shown and why; of a list `jobs` (rows) and `missing`.",
+    "JOB is `NAME` or `KIND/NAME`, such as `pytorchjob/mnist`; `optimizationjob/NAME` and `experiment/NAME` are searches, with their trials. Without it jobs " +
+    "and searches are listed, the newest first. With `--json`: `kind`, `row` (as in [lists](http.md)), `curves`, `pods`, `events`, and `missing`, which says what " +
+    "is not shown and why; of a search what the page reads of it; of a list `jobs` (rows), `searches` and `missing`.",
   logs:
     "JOB is as for `get`. Each line stands behind its rank, unless `--rank` names one. Characters that would steer the terminal are " +
     "spelled out, colours are left out.",
@@ -40,6 +41,9 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "JOB is as for `get`. The manager stops it, as by the [stop verb](http.md), if the user may update the job.",
   restart:
     "JOB is as for `get`. All its pods go, and then new ones come, as by the [restart verb](http.md), if the user may update the job. It asks for the restart after the last one that the job has had.",
+  optimize:
+    "FILE is YAML with one OptimizationJob, which is created; one that is there with the same spec is followed. At a terminal a table of its trials, elsewhere a line for " +
+    "each change. It exits with 0 when the search is complete, and with 1 when it has failed. Ctrl-C leaves the search running.",
   completion:
     "SHELL is `bash`, `zsh` or `fish`. [How to use it](../guides/terminal.md#completion).",
   "observation-log":

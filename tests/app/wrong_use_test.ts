@@ -64,6 +64,15 @@ const cases: Record<string, Case> = {
     args: ["convert", "/nowhere.yaml"],
     want: /cannot read \/nowhere\.yaml/,
   },
+  "no file of a search": { args: ["optimize"], want: /Which file/ },
+  "a file of a search that is not there": {
+    args: ["optimize", "/nowhere.yaml"],
+    want: /cannot read \/nowhere\.yaml/,
+  },
+  "a file with no search": {
+    args: ["optimize", "examples/trainjob.yaml"],
+    want: /examples\/trainjob\.yaml is no OptimizationJob of trainer.*: kind: /,
+  },
   "a patch of nothing": { args: ["crds", "--patch"], want: /--patch requires --v1/ },
   "definitions of two sorts": {
     args: ["crds", "--v1", "--trials"],

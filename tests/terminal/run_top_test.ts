@@ -6,6 +6,7 @@ import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
 import type { ShownPod } from "../../crds/wire/details.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
+import type { SearchRow } from "../../crds/wire/searches.ts";
 import { windowOf } from "../views/list/window_of_rows.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -38,6 +39,8 @@ const trainJob = (name: string) => ({
 /** A top that runs, with one job. */
 interface World {
   rows: JobRow[];
+  /** The searches, or why they cannot be listed. */
+  searches: SearchRow[] | Error;
   size: { columns: number; rows: number };
   /** The uids whose curves are followed. */
   readonly followed: Set<string>;
@@ -88,6 +91,7 @@ async function withTop(
     const seen = {
       rows: [rowOf("mnist", "Running")],
       size: { columns: 80, rows: 24 },
+      searches: new Array<SearchRow>() as World["searches"],
       followed: new Set<string>(),
       ordered: 0,
       stops: new Array<string>(),
@@ -98,6 +102,14 @@ async function withTop(
       cluster: {
         client,
         kinds: JOB_KINDS,
+        searches: {
+          kinds: [],
+          list: () =>
+            seen.searches instanceof Error
+              ? Promise.reject(seen.searches)
+              : Promise.resolve({ searches: seen.searches, denied: [], absent: [] }),
+          read: () => Promise.resolve(undefined),
+        },
         keptPods: () => Promise.resolve(seen.kept),
         namespaces: ["ml"],
         list: {
@@ -187,6 +199,29 @@ Deno.test("a list that changes is drawn anew, and curves of what is on the scree
     await shows(world, /^. bert +Suspended/);
     await until("curves are followed", () => world.followed.has("uid-bert"));
     await shows(world, /^\? Not shown: no manager can be reached/);
+    world.type("q");
+    await world.ended;
+  }));
+
+const searchOf = (name: string, state: SearchRow["state"]): SearchRow => ({
+  kind: "optimizationjobs.trainer.kubeflow.org",
+  namespace: "ml",
+  name,
+  ...(state && { state }),
+  counts: { total: 3, states: [["Running", 2], ["Complete", 1]] },
+  objective: { metric: "loss", direction: "minimize" },
+  best: { trial: `${name}-0`, value: "0.25" },
+});
+
+Deno.test("searches that run stand above the jobs, with their trials and the best, and that they cannot be read is told", () =>
+  withTop(() => 404, async (world) => {
+    world.searches = [searchOf("digits", "Running"), searchOf("over", "Complete")];
+    await shows(world, /^digits +Running +3 trials: 2 Running, 1 Complete +loss +0\.25 digits-0/);
+    assert.ok(!world.screen().some((line) => line.startsWith("over")));
+    world.searches = new Error("the API server is gone");
+    await shows(world, /searches: the API server is gone|and \d more/);
+    world.searches = [];
+    await until("there is none", () => !world.screen().some((line) => /^digits/.test(line)));
     world.type("q");
     await world.ended;
   }));
