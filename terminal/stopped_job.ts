@@ -1,7 +1,7 @@
 /** Changes of a job by hand, as the user: its stop and its restart are asked of the manager. */
 import { type JobRef, restartPath, stopPath } from "../crds/job_kind.ts";
 import { jobRestartSchema } from "../crds/job_restart.ts";
-import { shownStateOf, storedStopOf } from "../crds/job_state.ts";
+import { checkpointOf, shownStateOf, storedStopOf } from "../crds/job_state.ts";
 import { nextRestartOf } from "../crds/restartable.ts";
 import { jobStopSchema } from "../crds/trainjob.ts";
 import type { RestartBody } from "../crds/wire/restart_request.ts";
@@ -86,8 +86,14 @@ export async function restartJobByHand(
   const asked = { count: nextRestartOf(job), reason: RESTARTED_BY_HAND, message, uid };
   const answer = await ask(cluster, restartPath(kind, namespace, name), asked, signal);
   const { count, pods = [] } = jobRestartSchema.parse(at(answer, "restart"));
-  const which = pods.length === 1 ? "its pod goes" : "its pods go";
-  return `is being restarted (restart ${count}): ${which}, and new ones come from its last checkpoint`;
+  const which = pods.length === 1
+    ? "its pod goes, and a new one comes"
+    : "its pods go, and new ones come";
+  const step = checkpointOf(job)?.step;
+  const saved = step === undefined
+    ? "it has reported no checkpoint"
+    : `its newest checkpoint is of step ${step}`;
+  return `is being restarted (restart ${count}): ${which}; ${saved}`;
 }
 
 const DONE: Readonly<Record<JobChange, string>> = {

@@ -175,10 +175,14 @@ function restart(status: object, response: () => Response, message?: string) {
 Deno.test("a restart asks for the next one of that very job, and says what goes", async () => {
   const stored = () => Response.json({ restart: { ...RESTART, pods: ["a", "b"] } });
   const before = { ...RESTART, count: 2, endTime: "2026-01-01T00:00:09Z" };
-  const { said, asked } = restart({ state: "Running", restart: before }, stored, "it hangs");
+  const { said, asked } = restart(
+    { state: "Running", restart: before, checkpoint: { step: 812, time: RESTART.time } },
+    stored,
+    "it hangs",
+  );
   assert.equal(
     await said,
-    "is being restarted (restart 3): its pods go, and new ones come from its last checkpoint",
+    "is being restarted (restart 3): its pods go, and new ones come; its newest checkpoint is of step 812",
   );
   const body = { count: 3, reason: "RestartedByUser", message: "it hangs", uid: "u1" };
   assert.deepEqual(asked, [["restart", body]]);
@@ -186,7 +190,10 @@ Deno.test("a restart asks for the next one of that very job, and says what goes"
     { state: "Running" },
     () => Response.json({ restart: { ...RESTART, count: 1, pods: ["a"] } }),
   );
-  assert.match(await first.said, /\(restart 1\): its pod goes/);
+  assert.equal(
+    await first.said,
+    "is being restarted (restart 1): its pod goes, and a new one comes; it has reported no checkpoint",
+  );
   assert.deepEqual(first.asked, [["restart", { count: 1, reason: "RestartedByUser", uid: "u1" }]]);
 });
 
