@@ -1,156 +1,13 @@
 /** Tests of restarts of a TrainJob: its pods go before others come, once, whatever is killed, and what is said meanwhile. */
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { JobSet } from "../../../crds/jobset.ts";
-import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { restartOf } from "../../../crds/job_state.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
-import type { TrainJobSpec } from "../../../crds/trainjob.ts";
-import { controllerReference } from "../../../platform/kube/owner_references.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
-import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
-import { runtime, trainJob } from "../builders.ts";
-import { KEY, START, World } from "./world.ts";
-
-const JOB = "ml/tj-node-0";
-const RUNNING = { name: "node", ready: 1, succeeded: 0, failed: 0, active: 1, suspended: 0 };
-
-/** A cluster with an executor, a Job controller and a kubelet that do one thing at a time. */
-class Cluster extends World {
-  /** Pods that were made, in their order. */
-  made = 0;
-  /** Whether pods that are deleted stay. */
-  isNodeDead = false;
-
-  pods() {
-    return this.cluster.all(KINDS.pod);
-  }
-
-  living() {
-    return this.pods().filter(({ status }) => status?.phase === "Running");
-  }
-
-  job(): Job | undefined {
-    return this.cluster.peek(KINDS.job, JOB);
-  }
-
-  putPod(phase = "Running", deletionTimestamp?: string): string {
-    const name = `tj-node-0-${this.made++}`;
-    const { metadata: { uid = "" } = {} } = this.jobSet ?? {};
-    const labels = {
-      [LABELS.trainJobName]: "tj",
-      [JOBSET_KEYS.jobSetUid]: uid,
-      [JOBSET_KEYS.replicatedJobName]: "node",
-      [JOBSET_KEYS.restartAttempt]: "0",
-    };
-    this.cluster.put(KINDS.pod, {
-      metadata: { namespace: "ml", name, uid: `uid-of-${name}`, labels, deletionTimestamp },
-      spec: { nodeName: "n1", containers: [{ name: "node" }] },
-      status: { phase },
-    });
-    return name;
-  }
-
-  /** One thing that the others do; false if nothing is to be done. */
-  turn(): boolean {
-    const set = this.jobSet;
-    if (set === undefined) return false;
-    const job = this.job();
-    const suspend = set.spec?.suspend === true;
-    if (job === undefined) {
-      const { name = "", uid = "" } = set.metadata;
-      this.cluster.put(KINDS.job, {
-        metadata: {
-          namespace: "ml",
-          name: "tj-node-0",
-          labels: { [JOBSET_KEYS.replicatedJobName]: "node", [JOBSET_KEYS.jobSetName]: name },
-          ownerReferences: [
-            controllerReference({ apiVersion: JOBSET_API_VERSION, kind: "JobSet", name, uid }),
-          ],
-        },
-        spec: { suspend, template: {} },
-      });
-      return true;
-    }
-    if ((job.spec?.suspend ?? false) !== suspend) {
-      this.cluster.edit(KINDS.job, JOB, { spec: { suspend } });
-      return true;
-    }
-    const wanted = suspend ? "True" : "False";
-    const said = set.status?.conditions?.find(({ type }) => type === "Suspended")?.status;
-    if ((said ?? "False") !== wanted) {
-      const replicatedJobsStatus = [
-        suspend ? { ...RUNNING, ready: 0, active: 0, suspended: 1 } : RUNNING,
-      ];
-      this.report({ conditions: [this.condition("Suspended", wanted)], replicatedJobsStatus });
-      return true;
-    }
-    if (suspend) {
-      const heard = job.status?.conditions?.some(({ status }) => status === "True");
-      if (!heard) {
-        this.cluster.edit(KINDS.job, JOB, {
-          status: { conditions: [this.condition("Suspended")] },
-        });
-        return true;
-      }
-      const [first] = this.living();
-      if (first === undefined || this.isNodeDead) return false;
-      const key = `ml/${first.metadata?.name}`;
-      if (first.metadata?.deletionTimestamp === undefined) {
-        this.cluster.edit(KINDS.pod, key, { metadata: { deletionTimestamp: rfc3339(this.now) } });
-      } else this.cluster.remove(KINDS.pod, key);
-      return true;
-    }
-    const isActive = ({ metadata }: Pod) => metadata?.deletionTimestamp === undefined;
-    if (this.living().some(isActive)) return false;
-    equal(this.living().length, 0, "a pod comes beside one that still goes");
-    this.putPod();
-    this.cluster.edit(KINDS.job, JOB, { status: { conditions: [], succeeded: 0 } });
-    return true;
-  }
-
-  /** Passes and turns until nothing is to be done. */
-  async live(): Promise<void> {
-    for (let round = 0; round < 60; round++) {
-      const before = this.cluster.writes.length;
-      await this.reconcile().catch((error) => {
-        if (!(error instanceof Error) || error.message !== "killed") throw error;
-      });
-      const isQuiet = this.cluster.writes.length === before;
-      if (!this.turn() && isQuiet) return;
-    }
-    throw new Error("it goes on and on");
-  }
-
-  /** Stores a restart, as the owner does. */
-  restart(count = 1): void {
-    const restart = {
-      count,
-      reason: "Asked",
-      message: "m",
-      time: rfc3339(this.now),
-      endTime: null,
-    };
-    this.cluster.edit(KINDS.trainJob, KEY, { status: { restart } });
-  }
-
-  get restarted(): string[] {
-    return this.events.filter(({ reason }) => reason === "Restarted").map(({ message }) => message);
-  }
-}
-
-/** A job that runs. */
-async function running(spec: Partial<TrainJobSpec> = {}): Promise<Cluster> {
-  const world = new Cluster();
-  world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
-  const creationTimestamp = rfc3339(START);
-  world.cluster.put(KINDS.trainJob, trainJob(spec, { creationTimestamp }));
-  await world.live();
-  equal(world.trainJob.status?.state, "Running");
-  world.events.length = 0;
-  return world;
-}
+import { JOB, running } from "./restarting_cluster.ts";
+import { KEY } from "./world.ts";
 
 Deno.test("a job is restarted: its pod goes before the next comes, and the job stays Running", async () => {
   const world = await running({ activeDeadlineSeconds: 3600 });
@@ -220,15 +77,11 @@ Deno.test("a restart goes on when killed at any write, before or after it, and i
   for (const when of ["before", "after"] as const) {
     for (let n = 1; n <= writes.length; n++) {
       const world = await running();
-      let count = 0;
-      world.cluster.faults.push(({ verb }, phase) => {
-        const isWrite = ["create", "patch", "delete"].includes(verb);
-        return phase === when && isWrite && ++count === n ? new Error("killed") : undefined;
-      });
+      const writesSeen = world.killAt(when, n);
       world.restart();
       world.cluster.edit(KINDS.job, JOB, { status: { succeeded: 1 } });
       await world.live();
-      ok(count >= n, `write ${n} never came`);
+      ok(writesSeen() >= n, `write ${n} never came`);
       equal(world.made, 2, `killed ${when} write ${n}`);
       equal(world.living().length, 1);
       equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
@@ -340,149 +193,6 @@ Deno.test("without the right to delete Jobs a restart waits and names the role, 
   world.cluster.faults.length = 0;
   await world.live();
   equal(world.made, 2);
-});
-
-Deno.test("a suspension in the middle ends the restart", async () => {
-  const world = await running();
-  world.isNodeDead = true;
-  world.restart();
-  await world.live();
-  world.edit({ suspend: true });
-  world.isNodeDead = false;
-  await world.live();
-  equal(world.trainJob.status?.state, "Suspended");
-  equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
-  equal(world.living().length, 0);
-  world.edit({ suspend: false });
-  await world.live();
-  equal(world.living().length, 1);
-  deepEqual(world.events.map(({ reason }) => reason), ["Suspended", "Resumed", "Running"]);
-});
-
-/** Ends a restart by a suspension, while its pod is on a node that is dead, and lets the job go on. */
-async function cutShort(): Promise<Cluster> {
-  const world = await running();
-  world.isNodeDead = true;
-  world.restart();
-  await world.live();
-  world.edit({ suspend: true });
-  await world.live();
-  equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
-  equal(world.trainJob.status?.state, "Suspended");
-  world.now += 60_000;
-  world.edit({ suspend: false });
-  return world;
-}
-
-Deno.test("a job that goes on after a suspension that ended its restart has no pod beside those before", async () => {
-  const world = await cutShort();
-  for (let minute = 0; minute < 3; minute++) {
-    await world.live();
-    world.now += 60_000;
-  }
-  equal(world.made, 1, "the pod before still runs");
-  equal(world.jobSet?.spec?.suspend, true);
-  deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
-    'RestartWaits: Restart 1 waits: pod "tj-node-0-0" on node "n1" do not go; is the node dead?',
-  ]);
-  world.cluster.edit(KINDS.job, JOB, { status: { succeeded: 1 } });
-  const { uid } = world.job()?.metadata ?? {};
-  world.isNodeDead = false;
-  await world.live();
-  equal(world.made, 2);
-  notEqual(world.job()?.metadata?.uid, uid, "what has succeeded runs again");
-  equal(world.jobSet?.spec?.suspend, false);
-  equal(world.jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount], undefined);
-  equal(world.trainJob.status?.state, "Running");
-  equal(world.trainJob.status?.startTime, rfc3339(world.now), "the run began anew");
-  deepEqual(world.restarted, []);
-});
-
-Deno.test("a job whose restart was ended goes on when killed at any write, and may be suspended again", async () => {
-  const undisturbed = await cutShort();
-  const from = undisturbed.cluster.writes.length;
-  undisturbed.isNodeDead = false;
-  await undisturbed.live();
-  const { length } = undisturbed.cluster.writes.slice(from);
-  for (const when of ["before", "after"] as const) {
-    for (let n = 1; n <= length; n++) {
-      const world = await cutShort();
-      let count = 0;
-      world.cluster.faults.push(({ verb }, phase) => {
-        const isWrite = ["create", "patch", "delete"].includes(verb);
-        return phase === when && isWrite && ++count === n ? new Error("killed") : undefined;
-      });
-      await world.live();
-      world.edit({ suspend: true });
-      await world.live();
-      equal(world.made, 1);
-      world.edit({ suspend: false });
-      world.isNodeDead = false;
-      await world.live();
-      equal(world.made, 2, `killed ${when} write ${n}`);
-      equal(world.living().length, 1);
-    }
-  }
-});
-
-Deno.test("a suspension long after a restart is one like any other", async () => {
-  const world = await running();
-  world.restart();
-  await world.live();
-  world.edit({ suspend: true });
-  await world.reconcile();
-  equal(world.jobSet?.spec?.suspend, true);
-  equal(world.jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount], undefined);
-});
-
-Deno.test("a suspension before a restart has begun leaves it nothing to do", async () => {
-  const world = await running();
-  world.restart();
-  world.edit({ suspend: true });
-  await world.live();
-  equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
-  equal(world.jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount], undefined);
-  deepEqual(world.restarted, []);
-});
-
-Deno.test("the deadline fires while a restart waits, and ends it", async () => {
-  const world = await running({ activeDeadlineSeconds: 100 });
-  world.isNodeDead = true;
-  world.restart();
-  await world.live();
-  world.now += 100_001;
-  await world.reconcile();
-  equal(world.trainJob.status?.state, "Failed");
-  await world.reconcile();
-  equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
-  deepEqual(world.restarted, []);
-});
-
-Deno.test("a stop ends a restart, and nothing is started again", async () => {
-  const world = await running();
-  world.isNodeDead = true;
-  world.restart();
-  await world.live();
-  world.isStopping = true;
-  world.isNodeDead = false;
-  await world.live();
-  equal(world.trainJob.status?.state, "Running");
-  equal(world.living().length, 0);
-  equal(restartOf(world.trainJob)?.endTime, rfc3339(world.now));
-  deepEqual(world.restarted, []);
-});
-
-Deno.test("a job that is deleted is not restarted", async () => {
-  const world = await running();
-  world.restart();
-  world.cluster.edit(KINDS.trainJob, KEY, {
-    metadata: { deletionTimestamp: rfc3339(world.now), finalizers: ["foregroundDeletion"] },
-  });
-  for (let round = 0; round < 5; round++) {
-    await world.reconcile();
-    world.turn();
-  }
-  equal(world.jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount], undefined);
 });
 
 Deno.test("a job that another cluster runs is left alone", async () => {
