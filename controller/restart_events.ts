@@ -28,7 +28,8 @@ export function latePods(
   const late = pods.filter((pod) => dueOf(pod) <= nowMs);
   const names = late.slice(0, NAMED_PODS).map((pod) => `"${pod.metadata?.name}"${nodeOf(pod)}`);
   const more = late.length > names.length ? ` and ${late.length - names.length} more` : "";
-  return { dueMs, text: `pod ${names.join(", pod ")}${more} do not go; is the node dead?` };
+  const go = late.length === 1 ? "does" : "do";
+  return { dueMs, text: `pod ${names.join(", pod ")}${more} ${go} not go; is the node dead?` };
 }
 
 /** Returns the event of a restart that something holds up. */

@@ -298,7 +298,7 @@ testInWorld("pods that do not go are told once with their nodes, and waited for"
   await world.settle(61_000);
   equal(
     told(world, EVENT_REASONS.restartWaits)[1],
-    'Restart 2 waits: pod "j-master-0" do not go; is the node dead?',
+    'Restart 2 waits: pod "j-master-0" does not go; is the node dead?',
   );
 });
 

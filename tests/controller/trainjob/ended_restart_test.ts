@@ -48,7 +48,7 @@ Deno.test("a job that goes on after a suspension that ended its restart has no p
   equal(world.made, 1, "the pod before still runs");
   equal(world.jobSet?.spec?.suspend, true);
   deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
-    'RestartWaits: Restart 1 waits: pod "tj-node-0-0" on node "n1" do not go; is the node dead?',
+    'RestartWaits: Restart 1 waits: pod "tj-node-0-0" on node "n1" does not go; is the node dead?',
   ]);
   world.cluster.edit(KINDS.job, JOB, { status: { succeeded: 1 } });
   const { uid } = world.job()?.metadata ?? {};

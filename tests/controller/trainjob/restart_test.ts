@@ -149,7 +149,7 @@ Deno.test("pods that do not go are told once, and waited for", async () => {
   }
   equal(world.made, 1);
   deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
-    'RestartWaits: Restart 1 waits: pod "tj-node-0-0" on node "n1" do not go; is the node dead?',
+    'RestartWaits: Restart 1 waits: pod "tj-node-0-0" on node "n1" does not go; is the node dead?',
   ]);
   equal(world.trainJob.status?.state, "Running");
   world.isNodeDead = false;
