@@ -1,8 +1,7 @@
 /** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { endOf, paceOf, progressOf, shouldProgress, timeSpentOf } from "../../crds/job_state.ts";
+import { endOf, progressOf } from "../../crds/job_state.ts";
 import type { JobCheckpoint } from "../../crds/job_restart.ts";
-import type { JobPace, JobStall } from "../../crds/job_stall.ts";
 import type { Spending } from "../../crds/job_time_spent.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
@@ -17,17 +16,18 @@ import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
 import { stallsTogether } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
-import { beginDone, beginRun, excused } from "../../trials/stalls/silence_watch.ts";
-import { type Moment, openTimeSpent } from "../../trials/stalls/time_spent.ts";
+import { excused } from "../../trials/stalls/silence_watch.ts";
+import type { Moment } from "../../trials/stalls/time_spent.ts";
 import { createFieldWrites } from "../field_writes.ts";
+import { isOpenJob, openRun } from "./opened_run.ts";
 import { createSilenceStorm } from "./silence_storm.ts";
 import { createStallActor, type StallActorOptions } from "./stall_actor.ts";
+import { firstNaming, namedAgain, takenNaming } from "./stall_naming.ts";
 import type { StallPolicies } from "./stall_policies.ts";
 import type { StallWriter } from "./stall_writer.ts";
-import { WatchedRun } from "./watched_run.ts";
+import type { WatchedRun } from "./watched_run.ts";
 
 /** Jobs that are watched; those that were silent longest are forgotten. */
 const MAX_JOBS = 100_000;
@@ -37,25 +37,6 @@ const TICK_MS = 1_000;
 const LATE_MS = 5_000;
 /** Least time between two writes of a job's pace, in milliseconds. */
 const PACE_MS = 600_000;
-/** How often the pods of one stall may be named, and how long after the last look, in milliseconds. */
-const [NAMED_MOST, NAMED_MS] = [6, 5_000];
-/** Least time between two notes of one stall, in milliseconds. */
-const NOTE_MS = 60_000;
-
-/** How often the pods of a stall were named, and what was noted beside. */
-interface Named {
-  times: number;
-  dueMs: number;
-  note: string | undefined;
-  noteDueMs: number;
-  /** Those that an owner before this one has named, who may not be heard any more. */
-  readonly before?: JobStall["pods"];
-}
-
-/** What a stall says of its pods, but for when they were heard. */
-const namesOf = (stall: JobStall | undefined) =>
-  stall?.pods?.map((it) => ({ ...it, lastHeard: undefined }));
-
 /** Options of {@link openTermStalls}. */
 export interface TermStallsOptions {
   readonly jobs: ReadonlyMap<JobKind, {
@@ -86,12 +67,6 @@ export function openTermStalls(options: TermStallsOptions) {
     options;
   const actor = createStallActor({ ...options.acting, clock, events });
   const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
-  /** When the pace of a job may be written, and the last one that was, by UID. */
-  const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
-  /** How often the pods of a stall of this term were named, and when they may be again. */
-  const named = createBoundedCache<Named>(MAX_JOBS);
-  /** When jobs were called stalled that have made no step since, on the wall clock, by UID. */
-  const toldMs = createBoundedCache<number>(MAX_JOBS);
   /** Jobs that do not say what they shall; later those of which no more than their time is to be written. */
   const writes = createFieldWrites<WatchedRun>({
     what: "stalls of jobs",
@@ -102,10 +77,9 @@ export function openTermStalls(options: TermStallsOptions) {
       const { job, timeSpent } = run;
       const object = jobNow(jobs, job);
       if (object === undefined) return;
-      const pace = paces.get(job.uid)?.pace;
       // One that ended while it was stalled says what it said.
       const stall = runs.has(job.uid) ? run.stall : run.stall && writer.told(job.kind, object);
-      await writer.write(job, object, { stall, pace, timeSpent }, signal);
+      await writer.write(job, object, { stall, pace: run.keptPace, timeSpent }, signal);
     },
   });
   let tickedMs = clock.monotonic();
@@ -115,46 +89,28 @@ export function openTermStalls(options: TermStallsOptions) {
     const job = jobRefOf(kind, object);
     const known = runs.get(job.uid);
     if (known !== undefined) return known;
-    const nowMs = clock.monotonic();
-    const progress = progressOf(kind, object);
-    // It has reported to an owner before this one, to whom it had taught nothing yet.
-    const kept = paceOf(object);
-    const pace = kept ?? (progress && { silences: {} });
-    const isOver = progress?.progressPercentage === 100;
-    const watch = isOver ? beginDone(nowMs, pace, progress) : beginRun(nowMs, pace);
-    const policy = policies.of(kind, object);
-    const isOpen = shouldProgress(kind, object) && policy.action !== "Ignore";
-    const spent = openTimeSpent(timeSpentOf(object), {
-      now: moment(),
-      createdMs: Date.parse(String(object.metadata.creationTimestamp ?? "")),
-      hasReported: progress !== undefined,
-    });
     const pods = jobs.get(kind)?.pods;
-    const podOf = pods && ((name: string) => pods.get({ namespace: job.namespace, name }));
     const stall = writer.told(kind, object);
-    // Not all jobs of a new owner at once.
-    const timeDueMs = nowMs + PACE_MS * (1 + Math.random() / 2);
-    const made = new WatchedRun(job, {
-      watch,
-      isOpen,
-      policy,
+    const now = moment();
+    const { monotonicMs } = now;
+    const run = openRun(kind, object, {
+      now,
+      policy: policies.of(kind, object),
       stall,
-      spent,
-      timeDueMs,
-      podOf,
+      paceDueMs: monotonicMs + PACE_MS,
+      // Not all jobs of a new owner at once.
+      timeDueMs: monotonicMs + PACE_MS * (1 + Math.random() / 2),
+      podOf: pods && ((name: string) => pods.get({ namespace: job.namespace, name })),
       onSpent,
     });
     if (stall !== undefined) {
       // An owner before this one has told it: of a storm, too, each is one of many.
       const atMs = Date.parse(stall.time ?? "");
-      if (!Number.isNaN(atMs)) toldMs.set(job.uid, atMs);
-      const dueMs = nowMs + NAMED_MS;
-      const before = stall.pods;
-      named.set(job.uid, { times: 1, dueMs, note: undefined, noteDueMs: nowMs, before });
+      run.toldMs = Number.isNaN(atMs) ? undefined : atMs;
+      run.naming = takenNaming(stall, monotonicMs);
     }
-    runs.set(job.uid, made);
-    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
-    return made;
+    runs.set(job.uid, run);
+    return run;
   }
 
   function tell(run: WatchedRun, event: EventText): void {
@@ -200,15 +156,14 @@ export function openTermStalls(options: TermStallsOptions) {
     const time = rfc3339(now.wallMs);
     for (const run of some) {
       run.stall = stallNow(run, now, time);
-      toldMs.set(run.job.uid, now.wallMs);
+      run.toldMs = now.wallMs;
     }
     for (const run of some) {
       act(run);
       run.stall = stallNow(run, now, time);
       setQuiet(run, false);
       noteTime(run);
-      const dueMs = now.monotonicMs;
-      named.set(run.job.uid, { times: 1, dueMs, note: run.note, noteDueMs: dueMs });
+      run.naming = firstNaming(run.note, now.monotonicMs);
       tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
     }
   }
@@ -221,7 +176,7 @@ export function openTermStalls(options: TermStallsOptions) {
       const object = action === "Notify" ? undefined : jobNow(jobs, job);
       if (object === undefined || !run.isExpected) return;
       together ??= stallsTogether(
-        toldMs.values(),
+        [...runs.values()].flatMap(({ toldMs = [] }) => toldMs),
         [...runs.values()].filter(({ isExpected }) => isExpected).length,
       );
       const isStorm = storm.isOn() || together(Date.parse(stall?.time ?? ""));
@@ -234,18 +189,11 @@ export function openTermStalls(options: TermStallsOptions) {
 
   /** Says again which pods stand out, of which more is known some heartbeats later, and why nothing is done. */
   function nameAgain(run: WatchedRun, nowMs: number): void {
-    const known = named.get(run.job.uid);
-    if (known === undefined || nowMs < known.dueMs) return;
-    const isNoted = run.note !== known.note && nowMs >= known.noteDueMs;
-    if (!isNoted && known.times >= NAMED_MOST) return;
-    known.dueMs = nowMs + NAMED_MS;
-    const now = stallNow(run, moment(), run.stall?.time);
-    const next = now.pods || !known.before ? now : { ...now, pods: known.before };
-    const isNamed = known.times < NAMED_MOST && !sameJson(namesOf(next), namesOf(run.stall));
-    if (!isNoted && !isNamed) return;
-    if (isNamed) known.times += 1;
-    if (isNoted) known.noteDueMs = nowMs + NOTE_MS;
-    known.note = run.note;
+    const { naming, stall: told, note } = run;
+    if (naming === undefined) return;
+    const stallAgain = () => stallNow(run, moment(), told?.time);
+    const next = namedAgain(naming, told, { note, nowMs, stallNow: stallAgain });
+    if (next === undefined) return;
     run.stall = next;
     writes.add(run);
   }
@@ -255,7 +203,7 @@ export function openTermStalls(options: TermStallsOptions) {
     const isOver = runs.get(uid)?.stall === undefined;
     if (isGone) writes.drop(uid);
     else if (!isOver) writes.defer(uid);
-    for (const memory of [runs, paces, named, toldMs]) memory.delete(uid);
+    runs.delete(uid);
   }
 
   function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
@@ -270,7 +218,7 @@ export function openTermStalls(options: TermStallsOptions) {
     const run = runOf(kind, object);
     const before = run.isOpen;
     run.policy = policies.of(kind, object);
-    run.isOpen = shouldProgress(kind, object) && run.policy.action !== "Ignore";
+    run.isOpen = isOpenJob(kind, object, run.policy);
     // What was written may show late, or was written although no answer came.
     if (!sameJson(writer.told(kind, object), run.stall)) writes.add(run);
     if (before === run.isOpen) return;
@@ -307,9 +255,9 @@ export function openTermStalls(options: TermStallsOptions) {
     if (now.monotonicMs >= run.timeDueMs) noteTime(run);
     if (take(run, now)) {
       settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
-      toldMs.delete(job.uid);
+      run.toldMs = undefined;
     }
-    notePace(run, now.monotonicMs);
+    if (run.keepPace(now.monotonicMs, PACE_MS)) writes.add(run);
   }
 
   /** Comes to verdicts. */
@@ -340,16 +288,6 @@ export function openTermStalls(options: TermStallsOptions) {
       else setQuiet(run, verdict === "quiet");
     }
     stalled(storm.without(candidates, nowMs), now, act);
-  }
-
-  function notePace(run: WatchedRun, nowMs: number): void {
-    const known = paces.get(run.job.uid);
-    if (known === undefined || nowMs < known.dueMs) return;
-    const { pace } = run;
-    if (pace === undefined || !isNewsOfPace(known.pace, pace)) return;
-    known.dueMs = nowMs + PACE_MS;
-    known.pace = pace;
-    writes.add(run);
   }
 
   return {

@@ -8,6 +8,7 @@ import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
 import type { StallPolicy } from "../../crds/stall_policy.ts";
 import type { StallFacts } from "../../trials/stalls/stall_action.ts";
+import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
 import { isWitness } from "../../trials/stalls/stall_verdict.ts";
 import { type BesideStall, stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
@@ -29,6 +30,7 @@ import {
   spentOn,
   type TimeSpent,
 } from "../../trials/stalls/time_spent.ts";
+import type { StallNaming } from "./stall_naming.ts";
 
 /** Characters of a pod's UID by which a pace says whose it is. */
 const RUN_LENGTH = 8;
@@ -50,13 +52,16 @@ interface KnownPod {
 }
 
 /** What a run is made of. */
-interface RunOptions {
+export interface RunOptions {
   readonly watch: Watch;
   readonly isOpen: boolean;
   readonly policy: StallPolicy;
   readonly stall: JobStall | undefined;
   readonly spent: TimeSpent;
   readonly timeDueMs: number;
+  /** The pace that its object has, and when another may be written. */
+  readonly pace: JobPace | undefined;
+  readonly paceDueMs: number;
   /** Returns a pod of the job as a cache has it. Undefined: no cache has pods of its kind. */
   readonly podOf: ((name: string) => WatchedPod | undefined) | undefined;
   /** Called with seconds that were counted. */
@@ -79,6 +84,12 @@ export class WatchedRun {
   /** What its object shall say of its time, and when that is due to be said anew. */
   timeSpent: JobTimeSpent | undefined;
   timeDueMs: number;
+  /** The pace that its object shall say, and when that may be another one. */
+  keptPace: JobPace | undefined;
+  #paceDueMs: number;
+  /** When it was called stalled, on the wall clock, in milliseconds, unless it has made a step since. */
+  toldMs: number | undefined;
+  naming: StallNaming | undefined;
   /** What becomes of it when it is stalled. */
   policy: StallPolicy;
   /** What is said of that: why nothing is done. */
@@ -92,10 +103,12 @@ export class WatchedRun {
   #topStep = -1;
 
   constructor(job: JobRef, private readonly options: RunOptions) {
-    const { watch, isOpen, policy, stall, spent, timeDueMs } = options;
+    const { watch, isOpen, policy, stall, spent, timeDueMs, pace, paceDueMs } = options;
     this.job = job;
     this.#spent = spent;
     this.timeDueMs = timeDueMs;
+    this.keptPace = pace;
+    this.#paceDueMs = paceDueMs;
     this.watch = watch;
     this.isOpen = isOpen;
     this.policy = policy;
@@ -257,6 +270,16 @@ export class WatchedRun {
     this.#countStall(now.monotonicMs);
     this.timeSpent = keptTimeSpent(this.#spent, now);
     this.timeDueMs = now.monotonicMs + againMs;
+  }
+
+  /** Keeps its pace, if that is news, and not again for so many milliseconds. Returns whether it was. */
+  keepPace(nowMs: number, againMs: number): boolean {
+    if (nowMs < this.#paceDueMs) return false;
+    const { pace } = this;
+    if (pace === undefined || !isNewsOfPace(this.keptPace, pace)) return false;
+    this.#paceDueMs = nowMs + againMs;
+    this.keptPace = pace;
+    return true;
   }
 
   /** A stall is counted while it lasts. */
