@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { clusterRulesOf, type ManagerPart, namespaceRulesOf } from "../../app/manager/rights.ts";
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { policyRules } from "../../controller/runtime/policy.ts";
-import { POLICY_SECRETS, RESTARTS } from "../../crds/names.ts";
+import { OPTIMIZATION, POLICY_SECRETS, RESTARTS } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts as manifests } from "../../deploy/parts.ts";
 import { MANAGER_USER } from "./support/conserved.ts";
@@ -26,6 +26,8 @@ const withSharedCluster = shareCluster("enforcing");
 const NEVER_SEEN: Readonly<Record<string, string>> = {
   "update trainjobs/finalizers.trainer.kubeflow.org":
     "asked for by the plugin OwnerReferencesPermissionEnforcement, which is on in this test",
+  "update optimizationjobs/finalizers.trainer.kubeflow.org":
+    "asked for by the plugin OwnerReferencesPermissionEnforcement, which is on in this test",
   "update jobsets/finalizers.jobset.x-k8s.io":
     "asked for by the plugin OwnerReferencesPermissionEnforcement, which is on in this test",
 };
@@ -39,25 +41,34 @@ interface Run {
 }
 
 const OFF = "TrainJobProgress=false";
+const OTHERS_SEARCH = { optimizationJobs: "false" };
 
 const RUNS: Readonly<Record<string, Run>> = {
   "with every part": {
     // Where Trials are, the log is Katib's unless somebody says otherwise; there is no Katib here.
     flags: { observationSink: "memory" },
-    parts: ["controller", "executor", "volume-claims", "progress", "trials", "election"],
+    parts: [
+      "controller",
+      "executor",
+      "volume-claims",
+      "progress",
+      "trials",
+      OPTIMIZATION.role,
+      "election",
+    ],
   },
   "beside upstream's JobSet": {
-    flags: { jobset: "external", observationSink: "memory" },
+    flags: { jobset: "external", observationSink: "memory", ...OTHERS_SEARCH },
     parts: ["controller", "progress", "trials", "election"],
     upstream: true,
   },
   "beside upstream's JobSet, without progress": {
-    flags: { jobset: "external", featureGates: OFF },
+    flags: { jobset: "external", featureGates: OFF, ...OTHERS_SEARCH },
     parts: ["controller", "election"],
     upstream: true,
   },
   "without progress and without leader election": {
-    flags: { featureGates: OFF, leaderElect: "false" },
+    flags: { featureGates: OFF, leaderElect: "false", ...OTHERS_SEARCH },
     parts: ["controller", "executor", "volume-claims"],
   },
 };
@@ -144,7 +155,7 @@ Deno.test("the manager needs exactly the rights of the roles of policies", async
     });
   }, {
     node: false,
-    flags: { jobset: "external", featureGates: OFF, leaderElect: "false" },
+    flags: { jobset: "external", featureGates: OFF, leaderElect: "false", ...OTHERS_SEARCH },
     parts: ["controller", POLICY_SECRETS.role, RESTARTS.role],
     beforeManager: ({ plane }) => apply(plane, manifests(DEFAULTS).admission_policy),
   });

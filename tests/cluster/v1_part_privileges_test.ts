@@ -214,6 +214,7 @@ function withParts(
       featureGates: "TrainJobProgress=false",
       jobset: "external",
       leaderElect: "false",
+      optimizationJobs: "false",
       ...(gangSchedulerName !== undefined && { gangSchedulerName }),
     },
     parts: ["controller", V1_JOBS_PART, ...parts],

@@ -140,7 +140,12 @@ Deno.test("the manager needs exactly the rights of the part that runs the v1 kin
     });
   }, {
     node: false,
-    flags: { featureGates: "TrainJobProgress=false", jobset: "external", leaderElect: "false" },
+    flags: {
+      featureGates: "TrainJobProgress=false",
+      jobset: "external",
+      leaderElect: "false",
+      optimizationJobs: "false",
+    },
     parts: ["controller", V1_JOBS_PART],
     plane: {
       scheduler: false,

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { ManagerPart } from "../../../app/manager/rights.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { ANNOTATIONS, childNames, LABELS, MANAGER } from "../../../crds/names.ts";
+import { ANNOTATIONS, childNames, LABELS, MANAGER, OPTIMIZATION } from "../../../crds/names.ts";
+import { isConditionTrue } from "../../../platform/kube/conditions.ts";
 import { isForbidden, isInvalid, isNotFound } from "../../../platform/kube/errors.ts";
 import { controllerOf } from "../../../platform/kube/owner_references.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../../support/standalone.ts";
@@ -260,6 +261,28 @@ async function snapshotIsKept({ plane: { client } }: Cluster): Promise<void> {
   await trainJobThat(client, "local", "is complete", ({ status }) => status?.state === "Complete");
 }
 
+/** A search whose only trial takes longer than it may. */
+async function searchFails({ plane: { client } }: Cluster): Promise<void> {
+  const search = KINDS.optimizationJob.parse({
+    apiVersion: "trainer.kubeflow.org/v1alpha1",
+    kind: KINDS.optimizationJob.kind,
+    metadata: inDefault("search"),
+    spec: {
+      objectives: [{ metric: "loss" }],
+      parameters: [{ name: "lr", searchSpace: { uniform: { min: "0", max: "1" } } }],
+      trainJobTemplate: { spec: { runtimeRef: { name: "long" }, activeDeadlineSeconds: 1 } },
+    },
+  });
+  await client.create(KINDS.optimizationJob, search);
+  await until("the search to have failed", async () => {
+    const { status } = await client.get(KINDS.optimizationJob, inDefault("search"));
+    return isConditionTrue(status?.conditions, "Failed");
+  });
+  await client.delete(KINDS.optimizationJob, inDefault("search"), {
+    propagationPolicy: "Background",
+  });
+}
+
 /** Somebody edits the manager's own objects, and takes them away. */
 async function ownObjectsAreKept({ plane: { client } }: Cluster): Promise<void> {
   const mutating = { name: MANAGER.mutatingConfiguration };
@@ -369,6 +392,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     needs: ["trials"],
     run: (cluster) => trialStopsEarly(cluster, "long"),
   },
+  "a search fails": { needs: [OPTIMIZATION.role], run: searchFails },
   "own objects are edited and deleted": { needs: [], run: ownObjectsAreKept },
   "the Lease is deleted": { needs: ["election"], run: leaseIsKept },
 };
