@@ -45,8 +45,8 @@ export function createLogActor(
     readonly leading: () => boolean;
     /** Called for new rows or a verdict. */
     readonly onChange: () => void;
-    /** Called with rows that are in the log since now, and the UID of the pod that pushed them. */
-    readonly onRows: (job: JobRef, pod: string, rows: readonly ObservationRow[]) => void;
+    /** Called for each push with its rows, which are in the log since now, and the UID of its pod; none for a retry. */
+    readonly onTaken: (job: JobRef, pod: string, rows: readonly ObservationRow[]) => void;
     /** Called when rows may have come into the log or not. */
     readonly onUnknown: (job: JobRef) => void;
     /** Called for rows that the sink will never take. */
@@ -59,7 +59,7 @@ export function createLogActor(
     ) => void;
   },
 ) {
-  const { sink, clock, leading, onChange, onRows, onUnknown, onRefused, onUnreported } = options;
+  const { sink, clock, leading, onChange, onTaken, onUnknown, onRefused, onUnreported } = options;
   let plan = first;
   let pod: string | undefined;
   let failing = false;
@@ -142,7 +142,6 @@ export function createLogActor(
     const wasOpen = verdict === undefined;
     if (rows.length > 0) {
       await append(rows, takeBack);
-      batch.forEach(({ push }, index) => onRows(plan.job, push.pod.uid, taken[index]?.rows ?? []));
       const isCurrent = log === loaded.state;
       if (isCurrent) {
         taken.forEach(log.commit);
@@ -153,6 +152,7 @@ export function createLogActor(
       } else onChange();
     }
     failing = false;
+    batch.forEach(({ push }, index) => onTaken(plan.job, push.pod.uid, taken[index]?.rows ?? []));
     if (verdict === undefined) checkMetrics(log, batch);
     const control = instruction(verdict);
     return taken.map(({ warnings }): PushAnswer => ({

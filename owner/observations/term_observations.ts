@@ -125,7 +125,7 @@ export function createObservations(options: ObservationsOptions): Observations {
           scheduleStop(actor);
           changes.notify(actor.plan.job.uid);
         },
-        onRows: (...rows) => searches?.taken(...rows),
+        onTaken: (...taken) => searches?.taken(...taken),
         onUnknown: (job) => searches?.readAgain(job),
         onRefused,
         onUnreported,

@@ -5,6 +5,7 @@ import { readGoFloat } from "../../platform/base/go_float.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { PruningRecord } from "../../crds/trial_records.ts";
+import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObjectiveReport } from "../../trials/pruning/trial_reports.ts";
 import { isComplete, type JobTrial } from "./pruned_search.ts";
@@ -18,7 +19,7 @@ import {
 
 /** Logs that are read at a time. */
 const AT_ONCE = 16;
-/** Reports that wait while logs are read; more of them are read from the logs when the search is read next. */
+/** Pushes that wait while logs are read; of more of them the reports are not judged. */
 const MAX_WAITING = 10_000;
 /** Pauses after logs that could not be read. */
 const RETRY: Backoff = { firstMs: 250, longestMs: 15_000 };
@@ -27,6 +28,12 @@ const RETRY: Backoff = { firstMs: 250, longestMs: 15_000 };
 interface Reported {
   readonly index: number;
   readonly row: ObservationRow;
+}
+
+/** Reports of one push; none of one that is repeated. */
+interface Push {
+  readonly index: number;
+  readonly rows: readonly ObservationRow[];
 }
 
 /** Options of {@link createOpenSearch}. */
@@ -49,6 +56,8 @@ export interface OpenSearchOptions {
 /** One search. */
 export type OpenSearch = ReturnType<typeof createOpenSearch>;
 
+const timeOf = ({ time }: ObservationRow) => sortableTime(time) ?? time;
+
 const reportOf = ({ value, step, run }: ObservationRow): ObjectiveReport => ({
   value: readGoFloat(value)?.value ?? NaN,
   step,
@@ -62,8 +71,10 @@ export function createOpenSearch(options: OpenSearchOptions) {
   let records: Promise<ReadonlyMap<number, PruningRecord>> | undefined;
   let state: SearchState | undefined;
   let opening: Promise<void> | undefined;
-  let waiting: Reported[] = [];
+  let waiting: Push[] = [];
   let [failures, retryAtMs] = [0, -Infinity];
+  /** Writes to logs of which nobody knows whether they came in. */
+  let unknown = 0;
 
   /** Reads the records, once. */
   async function load(): Promise<ReadonlyMap<number, PruningRecord>> {
@@ -93,7 +104,8 @@ export function createOpenSearch(options: OpenSearchOptions) {
     };
     const [error] = await inParallel(unread, read, { limit: AT_ONCE });
     if (error !== undefined) throw error;
-    return rows.sort((a, b) => a.row.time < b.row.time ? -1 : a.row.time > b.row.time ? 1 : 0);
+    const timed = rows.map((it) => ({ ...it, time: timeOf(it.row) }));
+    return timed.sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : 0);
   }
 
   /** Judges what the log has, and no owner has answered, which only rungs of known steps show. */
@@ -106,17 +118,23 @@ export function createOpenSearch(options: OpenSearchOptions) {
   }
 
   async function open(): Promise<void> {
+    const before = unknown;
     const known = await load();
     const rows = await readLogs(trials(), known);
+    if (unknown !== before) return await open();
     const opened = createSearchState(search, known);
     replay(opened, rows);
     for (const { index, job } of trials()) if (isComplete(job)) opened.complete(index);
-    const read = new Set(rows.map(({ index, row }) => `${index} ${row.time}`));
+    const read = new Set(rows.map(({ index, row }) => `${index} ${timeOf(row)}`));
     const came = waiting;
     waiting = [];
-    for (const { index, row } of came) {
-      if (!read.has(`${index} ${row.time}`)) opened.add(index, reportOf(row));
-      opened.judge(index, now(index));
+    for (const { index, rows } of came) {
+      for (const row of rows) {
+        if (!read.has(`${index} ${timeOf(row)}`)) opened.add(index, reportOf(row));
+        opened.judge(index, now(index));
+      }
+      // Of a push that is repeated a former owner may have died before it answered.
+      if (rows.length === 0) opened.judge(index, now(index));
     }
     state = opened;
     failures = 0;
@@ -141,13 +159,13 @@ export function createOpenSearch(options: OpenSearchOptions) {
 
   return {
     /**
-     * Takes rows of the objective that are in the log now. Returns undefined if that changes nothing else; otherwise it resolves
-     * when what it changes is recorded, or was tried to be. Rejects if logs or records cannot be read now.
+     * Takes the rows of the objective of a push, which are in the log now. Returns undefined if that changes nothing else;
+     * otherwise it resolves when what it changes is recorded, or was tried to be. Rejects if logs or records cannot be read.
      */
     report(index: number, rows: readonly ObservationRow[]): Promise<void> | undefined {
       if (state === undefined) {
         if (opening === undefined && clock.monotonic() < retryAtMs) return undefined;
-        if (waiting.length < MAX_WAITING) waiting.push(...rows.map((row) => ({ index, row })));
+        if (waiting.length < MAX_WAITING) waiting.push({ index, rows });
         opening ??= openOnce().finally(() => opening = undefined);
         return opening;
       }
@@ -164,6 +182,7 @@ export function createOpenSearch(options: OpenSearchOptions) {
     },
     /** Rows may have come into a log of which nobody was told: it is read again. */
     readAgain(): void {
+      unknown += 1;
       if (state === undefined) return;
       records = Promise.resolve(state.records());
       state = undefined;

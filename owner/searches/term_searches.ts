@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
@@ -91,14 +92,13 @@ export function createTermSearches(options: TermSearchOptions) {
   });
 
   return {
-    /** Takes rows that are in a job's log now, and the UID of their pod. */
+    /** Takes the rows of a push, which are in its job's log now, and the UID of its pod; none if it is a retry. */
     taken(ref: JobRef, pod: string, rows: readonly ObservationRow[]): void {
-      if (ref.kind !== TRAINJOB || rows.length === 0) return;
+      if (ref.kind !== TRAINJOB) return;
       const judge = judgeOf(jobNow(jobs, ref));
       if (judge === undefined) return;
       const { opened, index, search } = judge;
       const reported = rows.filter(({ name }) => name === opened.metric);
-      if (reported.length === 0) return;
       const work = opened.report(index, reported.map((row) => ({ ...row, run: pod })));
       if (work !== undefined) keep(search, ref.uid, work);
     },
@@ -113,6 +113,10 @@ export function createTermSearches(options: TermSearchOptions) {
     },
     /** Carries out what former owners have recorded, until `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
+      onAbort(signal, () => {
+        stopFollowing();
+        for (const opened of searches.values()) opened.close();
+      });
       while (!signal.aborted) {
         forgetOver();
         await inParallel(optimizationJobs.list(), async (search) => {
@@ -120,8 +124,6 @@ export function createTermSearches(options: TermSearchOptions) {
         }, { limit: AT_ONCE, signal });
         await clock.sleep(INTERVAL_MS, signal);
       }
-      stopFollowing();
-      for (const opened of searches.values()) opened.close();
     },
   };
 }

@@ -55,7 +55,7 @@ function actorOn(sink: ObservationSink): LogActor {
     presentRun: () => Promise.resolve(ONE_RUN),
     leading: () => true,
     onChange: () => {},
-    onRows: () => {},
+    onTaken: () => {},
     onUnknown: () => {},
     onRefused: (_, problem) => assert.fail(problem),
     onUnreported: (_, names) => assert.fail(names.join()),

@@ -1,0 +1,110 @@
+/** Test of a search whose trials are pruned while they run, from pushes of their pods to their ends. */
+import assert from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS, TRAINER_API_VERSION } from "../../../crds/names.ts";
+import { readTrialRecords, trialName, trialRecordsName } from "../../../crds/trial_records.ts";
+import { controllerReference } from "../../../platform/kube/owner_references.ts";
+import { ignoring, isAlreadyExists } from "../../../platform/kube/errors.ts";
+import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../../support/standalone.ts";
+import { accepted, eventsAbout, pushingPods } from "../../support/trials.ts";
+import { until } from "../../support/until.ts";
+import { has } from "./trial_support.ts";
+
+const namespace = "default";
+const TRIALS = 3;
+
+Deno.test("a trial that falls behind is told so in the answer to its push, and ends as pruned", async () => {
+  await withStandalone(async (standalone) => {
+    const { client } = standalone;
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 60"));
+    const { metadata } = await client.create(
+      KINDS.optimizationJob,
+      KINDS.optimizationJob.parse({
+        apiVersion: TRAINER_API_VERSION,
+        kind: "OptimizationJob",
+        metadata: {
+          name: "digits",
+          namespace,
+          annotations: {
+            [ANNOTATIONS.pruner]: JSON.stringify({
+              asha: { min_resource: 1, reduction_factor: 3 },
+            }),
+          },
+        },
+        spec: {
+          objectives: [{ metric: "loss" }],
+          parameters: [{ name: "lr", searchSpace: { uniform: { min: "0.1", max: "1" } } }],
+          numTrials: TRIALS,
+          parallelTrials: TRIALS,
+          trainJobTemplate: {
+            metadata: { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
+            spec: { runtimeRef: { name: "idle" } },
+          },
+        },
+      }),
+    );
+    const { name = "", uid = "" } = metadata;
+    const owner = controllerReference({
+      apiVersion: TRAINER_API_VERSION,
+      kind: "OptimizationJob",
+      name,
+      uid,
+    });
+    // What the controller of searches makes, where it has not yet.
+    const unless = ignoring(isAlreadyExists);
+    const records = { namespace, name: trialRecordsName(name) };
+    await client.create(KINDS.configMap, { metadata: { ...records, ownerReferences: [owner] } })
+      .catch(unless);
+    const jobs = Array.from({ length: TRIALS }, (_, index) => trialName({ name, uid }, index));
+    for (const [index, job] of jobs.entries()) {
+      const trial = trainJob(job, "idle", { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } });
+      trial.metadata.ownerReferences = [owner];
+      if (index === 2) {
+        Object.assign(trial.metadata.annotations ?? {}, { [ANNOTATIONS.earlyStoppingGrace]: "1h" });
+      }
+      await client.create(KINDS.trainJob, trial).catch(unless);
+    }
+    const [first, second, third] = await Promise.all(jobs.map(async (job) => {
+      const [pod = assert.fail()] = await pushingPods(standalone, job, 1);
+      return pod;
+    }));
+    assert.ok(first && second && third);
+    assert.equal((await accepted(first.push({ loss: "0.5" }))).control, undefined);
+    const { control } = await accepted(second.push({ loss: "0.9" }));
+    const words = "pruner asha: loss 0.9 is number 2 of 2 at step 1, rung 0, where 0.5 goes on";
+    assert.deepEqual(control, {
+      stop: true,
+      reason: "EarlyStopped",
+      message: `stopped early: ${words}`,
+    });
+    const read = async () =>
+      readTrialRecords((await client.get(KINDS.configMap, records)).data).pruning;
+    assert.equal((await read()).get(1)?.pruned, words, "it is recorded before it is answered");
+    const stopped = await trainJobThat(
+      client,
+      jobs[1] ?? "",
+      "is stopped early",
+      (it) => has(it, "EarlyStopped"),
+    );
+    const condition = stopped.status?.conditions?.find(({ type }) => type === "EarlyStopped");
+    assert.deepEqual([condition?.reason, condition?.message], ["Pruned", words]);
+    const [event] = await eventsAbout(
+      client,
+      { kind: "TrainJob", name: jobs[1] ?? "" },
+      "EarlyStopped",
+    );
+    assert.match(event ?? "", /pruner asha/);
+    // The first goes on, and reaches the next rung.
+    assert.equal((await accepted(first.push({ loss: "0.4" }))).control, undefined);
+    assert.equal((await accepted(first.push({ loss: "0.3" }))).control, undefined);
+    assert.deepEqual((await read()).get(0)?.rungs, [.5, .3]);
+    // What is pushed of anything else is no report.
+    assert.equal((await accepted(third.push({ accuracy: "0.1" }))).control, undefined);
+    const late = await accepted(third.push({ loss: "0.95" }));
+    assert.equal(late.control?.stop, true);
+    await until("the verdict is in the job's status, or has ended it", async () => {
+      const job = await client.get(KINDS.trainJob, { namespace, name: jobs[2] ?? "" });
+      return has(job, "EarlyStopped") || job.status?.stop !== undefined ? true : undefined;
+    });
+  });
+});
