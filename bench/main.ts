@@ -20,6 +20,7 @@ import { pythonPush } from "./python_push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { render } from "./render.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
+import { search } from "./search/search.ts";
 import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
 import { beats } from "./stalls/beats.ts";
@@ -49,6 +50,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   naming,
   beats,
   trials,
+  search,
   memory,
   page,
   pixel,

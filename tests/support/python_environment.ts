@@ -20,6 +20,7 @@ export type PythonPackage =
   | "nbclient==0.11.0"
   | "ipykernel==7.4.0"
   | "keras==3.15.1"
+  | "optuna==5.0.0"
   | "hatchling==1.33.0"
   | "mypy==2.4.1";
 
