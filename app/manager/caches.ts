@@ -4,7 +4,7 @@ import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
-import { LABELS, MANAGER } from "../../crds/names.ts";
+import { LABELS, MANAGER, OPTIMIZATION } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { mayBeChild, wantedPartOf, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
@@ -44,6 +44,7 @@ const READERS: Readonly<Record<string, readonly ManagerPart[]>> = {
   services: ["executor"],
   serviceAccounts: ["progress"],
   trials: ["trials"],
+  optimizationJobs: [OPTIMIZATION.role],
 };
 
 /** The informers of one kind of job. */

@@ -10,6 +10,7 @@ import type { LastValue } from "../../controller/optimization/reconcile.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { OPTIMIZATION } from "../../crds/names.ts";
 import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
 import type { Controller, ControllerMetrics } from "../../platform/kube/controller.ts";
 import type { LeaderWork } from "../../platform/kube/leading/leadership.ts";
@@ -87,6 +88,7 @@ function createControllers(options: TermOptions): Controller[] {
   const { clock, configuration } = context;
   const { caches, events, executor, runtimeDefinitions } = parts;
   const { leaderClient: client } = parts;
+  const run = partsOf(configuration);
   const shared = {
     client,
     managerName: configuration.serviceName,
@@ -107,8 +109,10 @@ function createControllers(options: TermOptions): Controller[] {
       progress: progressOf(options),
       trials: trialHooksOf(parts),
     }),
-    ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
-    createOptimizationController({ ...shared, lastValue: lastValueIn(parts) }),
+    ...run.has("executor") ? [createJobSetController(shared)] : [],
+    ...run.has(OPTIMIZATION.role)
+      ? [createOptimizationController({ ...shared, lastValue: lastValueIn(parts) })]
+      : [],
   ];
 }
 
