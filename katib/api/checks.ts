@@ -40,6 +40,8 @@ export type Place = Pick<JobName, "kind" | "namespace">;
 export interface ManyJobs {
   /** Asks the owner for pages of several logs, on any replica. Bounded in time. */
   readonly ask: AskOwner<PagesAsk, PagesAnswer>;
+  /** Takes a question of a user: 0, or milliseconds to wait for one. */
+  readonly take: (user: string, nowMs: number) => number;
   /** Runs these questions, few at a time, and users take turns. */
   readonly inTurn: RunInTurn;
   /** The jobs of a place that the cache has now. */

@@ -74,16 +74,17 @@ function jobsStream(
       return job && jobState(which.kind, job, outcomeOf(which.kind, job));
     },
     follow,
-    read: (ask) =>
-      many.inTurn(
-        reader.username,
-        async () =>
-          await answerInTime(clock, ANSWER_MS, LATE, (over) => many.ask(ask, over), signal),
-        signal,
-      ).catch((error) => {
+    async read(ask) {
+      const { username } = reader;
+      const wait = () => signal.aborted ? 0 : many.take(username, clock.monotonic());
+      for (let ms = wait(); ms > 0; ms = wait()) await clock.sleep(ms, signal);
+      const inTime = async () =>
+        await answerInTime(clock, ANSWER_MS, LATE, (over) => many.ask(ask, over), signal);
+      return await many.inTurn(username, inTime, signal).catch((error) => {
         if (signal.aborted) return LATE;
         throw error;
-      }),
+      });
+    },
   });
 }
 

@@ -22,6 +22,8 @@ const CHANGES_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 const MAX_SUBJECTS = 10_000;
 /** Questions of streams of many jobs that are under way, in all and of one user. */
 const STREAM_READS = { total: 32, perKey: 8 } as const;
+/** The same of one user over time: 1,000 jobs that push each second are 42 a second. */
+const STREAM_READS_PER_SUBJECT = { ratePerSecond: 100, burst: 200 } as const;
 
 const placeKey = ({ kind, namespace }: Place) => `${kind.id}/${namespace}`;
 
@@ -62,6 +64,7 @@ export function serveObservations(
     restart: owner.asks(restartAsks(kinds)),
     many: {
       ask: owner.asks(pagesAsks(kinds)),
+      take: createKeyedBuckets(STREAM_READS_PER_SUBJECT, MAX_SUBJECTS).take,
       inTurn: createFairTurns(STREAM_READS),
       jobs: ({ kind, namespace }) => jobs.get(kind)?.jobs.list(namespace) ?? [],
       onJob: (place, listener) =>

@@ -169,5 +169,12 @@ Deno.test("each acknowledged row of each job is told once, also if the owner is 
       assert.ok(Array.isArray(body.log));
       assert.deepEqual(body.log.map(({ value }) => value), told);
     }
+    const stopping = other.manager.stop();
+    let last = await events.next();
+    while ("event" in last && last.event !== "end") last = await events.next();
+    assert.partialDeepStrictEqual(last, {
+      data: { reason: "this replica shuts down: connect again" },
+    });
+    await stopping;
   });
 });

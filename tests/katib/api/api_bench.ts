@@ -234,6 +234,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     },
     many: {
       ask: () => comeAgain("there are no logs of many jobs here"),
+      take: () => 0,
       inTurn: createFairTurns({ perKey: 1 }),
       jobs: () => [...jobs.values()],
       onJob: () => () => {},

@@ -11,6 +11,7 @@ import type { ObservationReader } from "../../../owner/observations/observations
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { createFairTurns } from "../../../platform/base/fair_turns.ts";
 import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
+import { createKeyedBuckets } from "../../../platform/base/token_bucket.ts";
 import { createListeners } from "../../../platform/base/listeners.ts";
 import { comeAgain } from "../../../platform/http/replicas/owner_router.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -121,8 +122,8 @@ function listening(stream: NonNullable<Awaited<ReturnType<Bench["api"]["handle"]
 /** The bench of {@link jobsBench}. */
 export type Bench = ReturnType<typeof apiBench>;
 
-/** The API over these jobs, each with the value of its label `sweep`. */
-export function jobsBench(sweeps: Readonly<Record<string, string>>) {
+/** The API over these jobs, each with the value of its label `sweep`; `mostAsks`: questions to the owner at once. */
+export function jobsBench(sweeps: Readonly<Record<string, string>>, mostAsks = 200) {
   const jobs = new Map(
     Object.entries(sweeps).map(([name, sweep]) => [name, jobOf(name, sweep, `uid-${name}`)]),
   );
@@ -156,6 +157,7 @@ export function jobsBench(sweeps: Readonly<Record<string, string>>) {
         if (owner === "hangs") return new Promise(() => {});
         return answerPages(log.source, ask, signal);
       },
+      take: createKeyedBuckets({ ratePerSecond: 100, burst: mostAsks }, 10).take,
       inTurn: createFairTurns({ total: 4, perKey: 2 }),
       jobs: (_: Place) => [...jobs.values()],
       onJob: (_, listener) => changedPlace.add(({ job, isThere }) => listener(job, isThere)),

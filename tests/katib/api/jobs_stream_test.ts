@@ -280,6 +280,24 @@ Deno.test("a reader that takes nothing is ended, and what it holds meanwhile is 
   assert.equal(bench.followed(), 0);
 });
 
+Deno.test("a user who asks too much gets the rows later, together, and each once", async () => {
+  const bench = jobsBench({ a: "1" }, 1);
+  const stream = await bench.open({ labelSelector: "sweep=1" });
+  assert.deepEqual(stream.names(), ["observation a", "synced"]);
+  for (let second = 0; second < 20; second++) {
+    bench.push("a", second);
+    await settle(1);
+  }
+  assert.deepEqual(stream.rows(), []);
+  assert.equal(bench.asked.length, 1);
+  await bench.clock.advance(10);
+  await settle();
+  assert.deepEqual(stream.rows(), Array.from({ length: 20 }, (_, second) => `a ${second}`));
+  await bench.clock.advance(100);
+  assert.ok(bench.asked.length <= 3, String(bench.asked.length));
+  await stream.stop();
+});
+
 Deno.test("a stream ends aloud with its token, and with either right of its reader", async (t) => {
   const ends: Readonly<Record<string, [(bench: Bench) => void, RegExp]>> = {
     "the token is refused": [({ server }) => server.accepts = false, /does not accept the bearer/],
