@@ -292,9 +292,7 @@ Deno.test("admission judges both kinds of runtime", async () => {
 const SEARCHES = WEBHOOK_PATHS.validateOptimizationJobs;
 const searchOf = (runtime: string, annotations: Record<string, string> = {}) =>
   optimizationJob({
-    template: {
-      trainJobTemplate: { metadata: { annotations }, spec: { runtimeRef: { name: runtime } } },
-    },
+    template: { metadata: { annotations }, spec: { runtimeRef: { name: runtime } } },
   });
 
 Deno.test("admission judges the template of an OptimizationJob as a TrainJob of it", async () => {

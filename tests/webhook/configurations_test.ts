@@ -90,14 +90,16 @@ Deno.test("`mutatingConfiguration()` registers no pods while the feature gate is
   assert.deepEqual(names, ["defaulter.trainjob.trainer.kubeflow.org"]);
 });
 
-Deno.test("`validatingConfiguration()` covers TrainJobs, and runtimes that do not opt out", () => {
+Deno.test("`validatingConfiguration()` covers TrainJobs, OptimizationJobs, and runtimes that do not opt out", () => {
   const { webhooks = [] } = validatingConfiguration(OPTIONS);
   assert.deepEqual(webhooks.map((webhook) => webhook.rules?.[0]?.resources?.[0]), [
     "trainjobs",
+    "optimizationjobs",
     "trainingruntimes",
     "clustertrainingruntimes",
   ]);
   assert.deepEqual(webhooks.map((webhook) => webhook.objectSelector?.matchExpressions?.[0]), [
+    undefined,
     undefined,
     ...Array(2).fill({
       key: "trainer.kubeflow.org/webhook-validation",

@@ -14,11 +14,7 @@ const PRUNER = "trainer.kubeflow.org/pruner";
 const FINE: Verdict = { problems: [], warnings: [] };
 
 const pruned = (text: string) => ({ metadata: { annotations: { [PRUNER]: text } } });
-const template = (metadata: Record<string, unknown>) => ({
-  template: {
-    trainJobTemplate: { metadata, spec: { runtimeRef: { name: "torch" } } },
-  },
-});
+const template = (metadata: Record<string, unknown>) => ({ template: { metadata } });
 const grid = (numTrials: number, ...parameters: string[]): SearchParts => ({
   parameters,
   spec: { searchAlgorithm: { grid: {} }, numTrials, parallelTrials: 1 },
@@ -41,16 +37,19 @@ const refused: Readonly<Record<string, { search: SearchParts; want: readonly str
   },
   "a pruner that is none": {
     search: pruned('{"hyperband": {}}'),
-    want: [`metadata.annotations[${PRUNER}]`],
+    want: [
+      `metadata.annotations[${PRUNER}].hyperband`,
+      `metadata.annotations[${PRUNER}]`,
+    ],
   },
   "a setting that a pruner has not": {
     search: pruned('{"median": {"n_warmup": 1}}'),
-    want: [`metadata.annotations[${PRUNER}].median`],
+    want: [`metadata.annotations[${PRUNER}].median.n_warmup`],
   },
   "labels and annotations that no object can have": {
     search: template({
       labels: { "a b": "1", ok: "not ok" },
-      annotations: { "/": "", "example.com/fine": "any text" },
+      annotations: { "a b": "", "example.com/fine": "any text" },
     }),
     want: [
       "spec.trainJobTemplate.metadata.labels",
