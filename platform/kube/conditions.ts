@@ -1,4 +1,8 @@
 /** Conditions of a status: pure reading and writing, by the rules of `metav1.Condition`. */
+import { cutText } from "../base/hostile_text.ts";
+
+/** Most characters of a condition's message that definitions take. */
+const MESSAGE_LENGTH = 32_768;
 
 /** Status of a condition. */
 export type ConditionStatus = "True" | "False" | "Unknown";
@@ -57,17 +61,17 @@ function says(old: ConditionLike, update: ConditionUpdate): boolean {
 }
 
 /**
- * The list with the condition of `update.type` saying what `update` says, in its old place or at
- * the end. `lastTransitionTime` becomes `now` only if the status changes. If nothing changes,
- * the very same list is returned, so that `===` shows whether a write is needed. The input is not
- * changed.
+ * The list with the condition of `wanted.type` saying what `wanted` says, its message cut to what definitions take, in its
+ * old place or at the end. `lastTransitionTime` becomes `now` only if the status changes. If nothing changes, the very same
+ * list is returned, so that `===` shows whether a write is needed. The input is not changed.
  */
 export function setCondition<C extends ConditionLike>(
   conditions: C[] | undefined,
-  update: ConditionUpdate,
+  wanted: ConditionUpdate,
   now: string,
 ): (C | FullCondition)[] {
   const list = conditions ?? [];
+  const update = { ...wanted, message: cutText(wanted.message, MESSAGE_LENGTH) };
   const old = findCondition(list, update.type);
   if (old === undefined) return [...list, { ...update, lastTransitionTime: now }];
   if (says(old, update) && old.lastTransitionTime !== undefined) return list;

@@ -47,6 +47,13 @@ Deno.test("`setCondition()` changes the time only with the status, and keeps the
   assert.deepEqual(changed, [{ ...READY, status: "False", lastTransitionTime: T1 }, other]);
 });
 
+Deno.test("`setCondition()` cuts a message to what definitions take, and is settled then", () => {
+  const update = { ...READY, message: "x".repeat(32_769) };
+  const list = setCondition(undefined, update, T0);
+  assert.equal(list[0]?.message, `${"x".repeat(32_767)}…`);
+  assert.equal(setCondition(list, update, T1), list);
+});
+
 Deno.test("`removeCondition()` returns the same list if there is nothing to remove", () => {
   const list = setCondition(undefined, READY, T0);
   assert.equal(removeCondition(list, "Other"), list);
