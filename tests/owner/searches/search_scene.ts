@@ -7,6 +7,7 @@ import { readTrialRecords, trialName, trialRecordsName } from "../../../crds/tri
 import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { controllerReference } from "../../../platform/kube/owner_references.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import {
@@ -129,8 +130,9 @@ export function createScene(options: SceneOptions = {}) {
     async owner(
       work: (fixture: ObservationsFixture & SearchPushes) => Promise<void>,
       more: FixtureOptions = {},
+      clientBy: (client: KubeClient) => KubeClient = (client) => client,
     ): Promise<void> {
-      const client = cluster.client();
+      const client = clientBy(cluster.client());
       const searches = { client, ...caches, deadlineMs: 4_000 };
       await withObservations({ sink, plans, searches, ...more }, async (fixture) => {
         await fixture.settle();

@@ -109,6 +109,35 @@ Deno.test("while records cannot be written pushes are taken, and no verdict is a
   });
 });
 
+Deno.test("a push waits two seconds for a write that hangs; a later one is told", async () => {
+  const scene = createScene();
+  const held = Promise.withResolvers<void>();
+  await scene.owner(
+    async ({ report, clock, stops }) => {
+      const first = report(0, 1, .5);
+      await clock.advance(1_999);
+      const decided = report(1, 1, .9);
+      await clock.advance(1);
+      assert.equal(await first, "goes on");
+      await clock.advance(2_000);
+      assert.equal(await decided, "goes on");
+      assert.equal(stops.length, 0);
+      held.resolve();
+      await clock.advance(100);
+      assert.equal(stops.length, 1);
+      assert.equal(await report(1, 2, .9), STOPPED);
+    },
+    {},
+    (client) => ({
+      ...client,
+      async patch(...patch) {
+        await held.promise;
+        return await client.patch(...patch);
+      },
+    }),
+  );
+});
+
 for (const isOthers of [false, true]) {
   const what = isOthers
     ? "another search of that name has its records"

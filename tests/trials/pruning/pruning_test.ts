@@ -33,7 +33,7 @@ Deno.test("auto is a hundredth of the longest complete trial, and at least one s
 });
 
 Deno.test("infinite values are compared, and no loop over rungs is endless", () => {
-  const settings = settingsOf("asha", { min_resource: 1, reduction_factor: 2 });
+  const settings = ashaSettings({ min_resource: 1, reduction_factor: 2 });
   const judged = (valueAtLast: number, others: readonly number[]) =>
     ashaVerdict(
       {
@@ -49,11 +49,22 @@ Deno.test("infinite values are compared, and no loop over rungs is endless", () 
   assert.deepEqual(judged(-Infinity, [1]), { reached: 53 });
 });
 
-/** The settings of a pruner, with defaults. */
-function settingsOf<Kind extends "median" | "asha">(kind: Kind, given: object) {
-  const read = readPruner(JSON.stringify({ [kind]: given }));
-  assert(read.ok && read.value.kind === kind);
-  return (read.value as Extract<typeof read.value, { kind: Kind }>).settings;
+const pruner = (given: object) => {
+  const read = readPruner(JSON.stringify(given));
+  assert(read.ok);
+  return read.value;
+};
+
+/** The settings of the pruners, with defaults. */
+function medianSettings(given: object) {
+  const { kind, settings } = pruner({ median: given });
+  assert(kind === "median");
+  return settings;
+}
+function ashaSettings(given: object) {
+  const { kind, settings } = pruner({ asha: given });
+  assert(kind === "asha");
+  return settings;
 }
 
 const value = fc.oneof(
@@ -117,7 +128,7 @@ Deno.test("the median pruner decides as a slow reading of its rules", () => {
         const limit = medianOf(others);
         return isMinimized ? Math.min(...numbers) > limit : Math.max(...numbers) < limit;
       };
-      const settings = settingsOf("median", given);
+      const settings = medianSettings(given);
       const verdict = medianVerdict(
         reportsOf(trial),
         complete.map(reportsOf),
@@ -172,7 +183,7 @@ Deno.test("successive halving decides as a slow reading of its rules", () => {
           othersAt: (rung) => others[rung] ?? [],
           resource,
         },
-        settingsOf("asha", given),
+        ashaSettings(given),
         isMinimized,
       );
       assert.deepEqual({ reached, isPruned: verdict !== undefined }, slow());
