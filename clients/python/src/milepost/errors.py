@@ -37,15 +37,23 @@ class Unreachable(ReadingError):
     """The API server or the manager cannot be asked."""
 
 
+class SearchError(ReadingError, ValueError):
+    """A search cannot be made, or cannot go on, as it was asked for."""
+
+
+class TrialFailed(ReadingError):
+    """The job of a trial has failed, was deleted, or has ended without a value."""
+
+
 class NotInstalled(ReadingError, ImportError):
     """A package that reading needs is not installed."""
 
 
-def needs(error: ImportError) -> NotInstalled:
+def needs(error: ImportError, what: str = "reading jobs", extra: str = "notebook") -> NotInstalled:
     """Returns what to do about a package that is missing."""
     return NotInstalled(
-        f'reading jobs needs the package {error.name}: pip install "milepost[notebook]", from the first release on; '
-        'in a clone pip install "./clients/python[notebook]"'
+        f'{what} needs the package {error.name}: pip install "milepost[{extra}]", from the first release on; '
+        f'in a clone pip install "./clients/python[{extra}]"'
     )
 
 

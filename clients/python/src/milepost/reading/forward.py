@@ -97,6 +97,14 @@ class ForwardedSocket(io.RawIOBase):
     def close(self) -> None:
         """Does nothing: an HTTP connection closes its socket before the answer is read."""
 
+    def settimeout(self, seconds: float) -> None:
+        """Gives all that is done from now on so many seconds together."""
+        self._end = time.monotonic() + seconds
+
+    def shutdown(self, how: int) -> None:
+        """Ends it for who reads in another thread."""
+        self._socket.sock.shutdown(how)
+
     def sendall(self, data: ReadableBuffer) -> None:
         self._carried(lambda: self._tls.write(data))
 

@@ -56,11 +56,11 @@ class Job:
         ca: str | None = None,
     ) -> None:
         before, self.name = _parts_of(name)
-        self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
+        self.namespace: str = before or namespace or getattr(name, "namespace", None) or default_namespace()
         self.kind = full_kind(kind) if kind else (name.kind if isinstance(name, ListedJob) else TRAIN_JOBS)
         self._address = address
         self._ca = ca
-        self._api = api if api is not None else _api()
+        self._api = api if api is not None else default_api()
         self._object: dict[str, Any] = {}
         self.refresh()
 
@@ -74,9 +74,9 @@ class Job:
         except client.ApiException as error:
             if error.status == 404:
                 raise self._not_found(objects, place) from None
-            raise _refused(error) from None
+            raise refusal_of(error) from None
         except Exception as error:
-            raise _silent(self._api, error) from None
+            raise silence_of(self._api, error) from None
         return self
 
     def _not_found(self, objects: Any, place: tuple[str, str, str, str]) -> ReadingError:
@@ -88,7 +88,7 @@ class Job:
                 return Unreachable(f"the cluster has no kind {self.kind}: is it the right cluster, and Milepost installed?")
             meant = ""
         except Exception as error:
-            return _silent(self._api, error)
+            return silence_of(self._api, error)
         else:
             names = [str(one["metadata"]["name"]) for one in found.get("items", [])]
             meant = "; " + alternatives(self.name, names, "that namespace has none")
@@ -249,7 +249,7 @@ def _parts_of(name: object) -> tuple[str, str]:
     return before, after
 
 
-def _refused(error: Any) -> Unreachable:
+def refusal_of(error: Any) -> Unreachable:
     """Returns what an answer of the API server says that is no object."""
     text = str(error.body or error.reason or "")
     try:
@@ -261,7 +261,7 @@ def _refused(error: Any) -> Unreachable:
     return Unreachable(f"the API server refuses: {error.status} {text}")
 
 
-def _silent(api: Any, error: Exception) -> Unreachable:
+def silence_of(api: Any, error: Exception) -> Unreachable:
     """Returns what to say of an API server that does not answer."""
     host = getattr(getattr(api, "configuration", None), "host", "")
     # urllib3 has the reason within what it says of its tries.
@@ -274,7 +274,7 @@ def api_of(kubeconfig: str) -> Any:
     return config.new_client_from_config(config_file=kubeconfig)
 
 
-def _api() -> Any:
+def default_api() -> Any:
     """Returns a client of the kubeconfig's user, in a pod of its service account."""
     try:
         return config.new_client_from_config()
@@ -286,7 +286,7 @@ def _api() -> Any:
         return client.ApiClient()
 
 
-def _namespace() -> str:
+def default_namespace() -> str:
     """Returns the namespace of the kubeconfig's context, in a pod its own, as kubectl does."""
     try:
         return config.list_kube_config_contexts()[1]["context"].get("namespace") or "default"
@@ -306,7 +306,7 @@ def jobs(
 ) -> list[ListedJob]:
     """Returns the jobs that the kubeconfig's user may list, the newest first. Raises `BadName` or `Unreachable`."""
     filters = filters_of(namespace, kind, state)
-    return jobs_of(api if api is not None else _api(), filters, limit, address, ca)
+    return jobs_of(api if api is not None else default_api(), filters, limit, address, ca)
 
 
 def compare(*names: str | Named, metric: str, over: Over | None = None) -> Any:

@@ -114,33 +114,53 @@ def _connection(
         raise Unreachable(f"port {port} of the manager's pod {pod} cannot be forwarded: {error}; {_ELSEWHERE}") from error
 
 
-def answer_of(
-    api: Any, path: str, parameters: dict[str, Any], address: str | None = None, ca: str | None = None,
-) -> bytes:  # fmt: skip
-    """Returns the manager's answer to a question of `/view/v1/`. Throws `Unreachable`.
+class Refused(Unreachable):
+    """The manager refuses a request, with that code of HTTP."""
 
-    `ca` is the file of the CA of the manager's certificate; by default it is the one that the manager publishes.
+    def __init__(self, why: str, code: int) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+@contextmanager
+def asked(
+    api: Any, method: str, path: str, body: bytes | None = None, address: str | None = None, ca: str | None = None,
+) -> Iterator[tuple[http.client.HTTPResponse, Any]]:  # fmt: skip
+    """Gives the manager's answer to a request, and its socket, whose deadline can be moved.
+
+    `ca` is the file of the CA of the manager's certificate; by default it is the one that the manager publishes. Raises
+    `Refused` for an answer that is not 200, and else `Unreachable`, also for what goes wrong while the answer is read.
     """
     # By its name there: as a key it has had two.
     token = str(api.configuration.auth_settings().get("BearerToken", {}).get("value") or "")
     # Said here, because http.client would write a token that it does not like into its error.
     if not token or not all(" " <= one <= "~" for one in token):
         raise Unreachable("the manager shows jobs to tokens, and this kubeconfig has none: use one with a token")
-    query = urllib.parse.urlencode(parameters)
     try:
         trust = ssl.create_default_context(cafile=ca, cadata=None if ca else _authority(api))
         with _connection(api, address, token, trust) as (connection, base):
-            connection.request("GET", f"{base}/view/v1/{path}?{query}", headers={"Authorization": token})
+            connection.request(method, base + path, body, {"Authorization": token})
+            socket = connection.sock
             answer = connection.getresponse()
-            place, body = answer.headers["Location"], answer.read(ANSWER_MAX + 1)
-        if answer.status != 200:
-            raise Unreachable(_refusal(answer.status, place, body))
-        if len(body) > ANSWER_MAX:
-            raise Unreachable(f"the manager's answer has more than {ANSWER_MAX >> 20} MiB")
+            if answer.status != 200:
+                place, text = answer.headers["Location"], answer.read(ANSWER_MAX)
+                raise Refused(_refusal(answer.status, place, text), answer.status)
+            yield answer, socket
     except Unreachable:
         raise
     except Exception as error:
         raise Unreachable(f"the manager cannot be read: {type(error).__name__}: {error}") from error
+
+
+def answer_of(
+    api: Any, path: str, parameters: dict[str, Any], address: str | None = None, ca: str | None = None,
+) -> bytes:  # fmt: skip
+    """Returns the manager's answer to a question of `/view/v1/`. Raises `Unreachable`."""
+    query = urllib.parse.urlencode(parameters)
+    with asked(api, "GET", f"/view/v1/{path}?{query}", None, address, ca) as (answer, _):
+        body = answer.read(ANSWER_MAX + 1)
+    if len(body) > ANSWER_MAX:
+        raise Unreachable(f"the manager's answer has more than {ANSWER_MAX >> 20} MiB")
     return body
 
 
