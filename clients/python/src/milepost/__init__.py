@@ -90,7 +90,11 @@ def local(data_dir: str | os.PathLike[str] | None = None, *, patience: float = 6
     return local(data_dir, patience=patience)
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    if name == "optuna":
+        from importlib import import_module
+
+        return import_module(".optuna", __name__)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version
