@@ -133,15 +133,12 @@ export const TRAINJOB_REASONS = {
   runtimeNotSupported: "TrainingRuntimeNotSupported",
   rulesMet: "RulesMet",
   earlyStopped: "EarlyStopped",
-  /** Of a trial that the pruner of its search stopped. */
+  /** Of a trial that a pruner stopped, that of its search or of a controller elsewhere. */
   pruned: "Pruned",
 } as const;
 
 /** Reason of the condition of a job of any kind that failed because its policy stops stalled jobs. */
 export const STALLED_REASON = "Stalled";
-
-/** Reason of the stop of a trial that a pruner gave up, ours or that of a controller elsewhere. */
-export const PRUNED_REASON = "Pruned";
 
 /** Messages of TrainJob conditions, word for word as upstream's. */
 export const TRAINJOB_MESSAGES = {

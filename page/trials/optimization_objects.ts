@@ -6,6 +6,7 @@ import {
   type OptimizationJob,
   type SearchParameter,
 } from "../../crds/optimization_job.ts";
+import { SEARCH_CONDITIONS } from "../../crds/optimization_names.ts";
 import { readPruner } from "../../crds/pruner.ts";
 import type { Parameter } from "../../crds/wire/searches.ts";
 import { compact } from "../../platform/base/json.ts";
@@ -30,7 +31,11 @@ export function parameterOf({ name, searchSpace }: SearchParameter): Parameter {
 }
 
 /** States by the conditions that mean them, those of ends first. */
-const STATES = [["Failed", "Failed"], ["Complete", "Complete"], ["Running", "Running"]] as const;
+const STATES = [
+  [SEARCH_CONDITIONS.failed, "Failed"],
+  [SEARCH_CONDITIONS.complete, "Complete"],
+  [SEARCH_CONDITIONS.running, "Running"],
+] as const;
 
 /** Returns the state, and what the condition that means it says; of one that cannot begin, why. */
 function stateOf({ status }: OptimizationJob) {
@@ -41,7 +46,8 @@ function stateOf({ status }: OptimizationJob) {
     const ended = state === "Running" ? undefined : condition.lastTransitionTime;
     return { state, ...compact({ message: condition.message || undefined, ended }) };
   }
-  const obstacle = conditions.find(({ type, status }) => type === "Created" && status === "False");
+  const { created } = SEARCH_CONDITIONS;
+  const obstacle = conditions.find(({ type, status }) => type === created && status === "False");
   return { state: "Created" as const, ...compact({ message: obstacle?.message }) };
 }
 

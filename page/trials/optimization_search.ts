@@ -6,8 +6,14 @@ import { readTrialRecords, trialRecordsName } from "../../crds/trial_records.ts"
 import type { Denied } from "../../crds/wire/row.ts";
 import type { SearchRow } from "../../crds/wire/searches.ts";
 import { ignoring, isNotFound } from "../../platform/kube/errors.ts";
-import { isControlledBy } from "../../platform/kube/owner_references.ts";
-import { type BoundedList, keeping, listUpTo, readOne } from "../../views/details/bounded_reads.ts";
+import { controllerOfKind } from "../../platform/kube/owner_references.ts";
+import {
+  type BoundedList,
+  keeping,
+  listUpTo,
+  orDenied,
+  readOne,
+} from "../../views/details/bounded_reads.ts";
 import {
   OPTIMIZATION_JOBS,
   type ReadOptimizationJob,
@@ -19,6 +25,12 @@ import { deniedOf, readOrDenied } from "./search_reads.ts";
 
 const SEARCH = keeping(KINDS.optimizationJob, readOptimizationJob);
 const TRIAL_JOB = keeping(TRAINJOB, readTrialJob);
+/** Records, and the UID of the search that controls them: others are nobody's. */
+const RECORDS = keeping(KINDS.configMap, ({ metadata, data }) => ({
+  of: controllerOfKind(metadata, KINDS.optimizationJob)?.uid,
+  records: readTrialRecords(data),
+}));
+const NONE = readTrialRecords({});
 const { optimizationJob: LABEL } = LABELS;
 
 /** Reads TrainJobs by their label; where a search that has begun has none with it, also those without, since a controller need not set it. */
@@ -51,21 +63,20 @@ async function listIn(reader: SearchReader, where: Pick<BoundedList, "namespace"
   const list = listUpTo(reader, SEARCH, { most, ...where });
   const searches = await readOrDenied(OPTIMIZATION_JOBS, list);
   if (searches.items.length === 0) return { rows: [], lists: [searches] };
-  const jobs = await readTrialJobs(reader, where, searches.items, LABEL);
+  const labelled = { ...where, most, labelSelector: LABEL };
+  const [jobs, records] = await Promise.all([
+    readTrialJobs(reader, where, searches.items, LABEL),
+    // Who may read none gets the list by the jobs that are there.
+    orDenied(listUpTo(reader, RECORDS, labelled)),
+  ]);
   const bySearch = Map.groupBy(jobs.items, (it) => it.of);
+  const recorded = new Map(records.items.map(({ of, records }) => [of, records]));
   const rows = searches.items.map((search): SearchRow => {
     const own = bySearch.get(search.uid) ?? [];
-    return rowOfSearch(search, trialsOfSearch(search, own, readTrialRecords({})));
+    return rowOfSearch(search, trialsOfSearch(search, own, recorded.get(search.uid) ?? NONE));
   });
   return { rows, lists: [searches, jobs] };
 }
-
-/** The records of a search's trials; none of an object that is not the search's. */
-const recordsOf = ({ uid }: ReadOptimizationJob) =>
-  keeping(
-    KINDS.configMap,
-    ({ metadata, data }) => readTrialRecords(isControlledBy(metadata, uid) ? data : {}),
-  );
 
 /** The kind of searches. */
 export const OPTIMIZATION_SEARCHES: SearchKind = {
@@ -98,12 +109,12 @@ export const OPTIMIZATION_SEARCHES: SearchKind = {
       readTrialJobs(reader, { namespace }, [search], `${LABEL}=${name}`),
       readOrDenied(
         "configmaps",
-        readOne(reader, recordsOf(search), key).catch(ignoring(isNotFound))
-          .then((it) => ({ items: it === undefined ? [] : [it] })),
+        readOne(reader, RECORDS, key).catch(ignoring(isNotFound))
+          .then((it) => ({ items: it?.of === search.uid ? [it.records] : [] })),
       ),
     ]);
     const own = jobs.items.filter(({ of }) => of === search.uid);
-    const [read = readTrialRecords({})] = records.items;
+    const [read = NONE] = records.items;
     const denied = deniedOf([jobs, records]);
     return {
       ...search.search,

@@ -2,11 +2,13 @@
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { PARAMETER_ENV_PREFIX, PRUNED_REASON } from "../../crds/names.ts";
+import { PARAMETER_ENV_PREFIX, TRAINJOB_REASONS } from "../../crds/names.ts";
+import { TRIAL_REASONS } from "../../crds/optimization_names.ts";
 import type { PruningRecord, readTrialRecords, TrialRecord } from "../../crds/trial_records.ts";
 import type { SearchRow, TrialState, TrialStop } from "../../crds/wire/searches.ts";
 import { compact, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { controllerOfKind } from "../../platform/kube/owner_references.ts";
+import { variablesOf } from "../../trials/search/trial_variables.ts";
 import { readJob } from "./labelled_jobs.ts";
 import { rowOfTrials } from "./labelled_searches.ts";
 import type { ReadOptimizationJob } from "./optimization_objects.ts";
@@ -41,8 +43,7 @@ export const isTrialJob = (job: ReadTrialJob): job is TrialJob => "of" in job;
 
 /** The value of a parameter by the variable that has it, in either spelling. */
 const valueIn = ({ variables }: TrialJob, name: string): string | undefined =>
-  variables.get(`${PARAMETER_ENV_PREFIX}${name}`) ??
-    variables.get(`${PARAMETER_ENV_PREFIX}${name.toUpperCase()}`);
+  variablesOf(name).map((it) => variables.get(it)).find((it) => it !== undefined);
 
 const assignmentsOf = (names: readonly string[], valueOf: (at: number) => string | undefined) =>
   names.slice(0, SEARCH_LIMITS.parameters).flatMap((name, index) => {
@@ -57,7 +58,7 @@ const unrecordedTrial = (names: readonly string[], job: TrialJob): FoundTrial =>
 });
 
 function stateOf({ state, reason, uid }: TrialRecord, job: TrialJob | undefined): TrialState {
-  if (state === "Failed" && reason === "MetricsUnavailable") return reason;
+  if (state === "Failed" && reason === TRIAL_REASONS.metricsUnavailable) return reason;
   if (state !== "Running") return state;
   return job?.found.state ?? (uid === undefined ? "Created" : state);
 }
@@ -68,7 +69,9 @@ function stopOf(
   job: TrialJob | undefined,
 ): TrialStop | undefined {
   if (job?.found.stop !== undefined) return job.found.stop;
-  if (pruned !== undefined) return { by: "pruner", text: shortText(`${PRUNED_REASON}: ${pruned}`) };
+  if (pruned !== undefined) {
+    return { by: "pruner", text: shortText(`${TRAINJOB_REASONS.pruned}: ${pruned}`) };
+  }
   if (state !== "EarlyStopped") return undefined;
   return { by: "unknown", ...(message !== undefined && { text: shortText(message) }) };
 }

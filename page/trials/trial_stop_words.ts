@@ -1,6 +1,6 @@
 /** Words for ends of trials: rules, what decided an early stop, and failures. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { PRUNED_REASON } from "../../crds/names.ts";
+import { TRAINJOB_REASONS } from "../../crds/names.ts";
 import { earlyStopOf, failureOf, storedStopOf } from "../../crds/job_state.ts";
 import { asObject, compact } from "../../platform/base/json.ts";
 import type { StopsAt } from "../../trials/rules/rule.ts";
@@ -52,7 +52,7 @@ export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {
   const reason = stored?.reason ?? condition?.reason ?? "";
   const message = stored?.message ?? condition?.message ?? "";
   if (stored === undefined && condition === undefined) return undefined;
-  const isPruned = reason === PRUNED_REASON;
+  const isPruned = reason === TRAINJOB_REASONS.pruned;
   if (user === undefined && !isPruned) {
     return { by: "rules", ...(message !== "" && { text: shortText(message) }) };
   }
@@ -83,7 +83,7 @@ export function stopOfTrial(rules: readonly string[], job: TrialStop | undefined
 /** What stopped a trial, as one text for all that were stopped by the same. */
 function causeOf({ by, text, rules = [], user }: TrialStop): string {
   const [reason = ""] = text?.split(":") ?? [];
-  if (by === "pruner") return user === undefined ? PRUNED_REASON : `${PRUNED_REASON} by ${user}`;
+  if (by === "pruner") return user === undefined ? reason : `${reason} by ${user}`;
   if (by === "request") {
     return `${reason === "" ? "A request" : reason}, asked for by ${user ?? "somebody"}`;
   }

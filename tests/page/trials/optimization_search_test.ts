@@ -221,6 +221,9 @@ const cluster = (
     return typeof search === "number" ? search : { ...search };
   }
   if (pathname.endsWith("/configmaps/digits-trials")) return records;
+  if (pathname.endsWith("/configmaps")) {
+    return typeof records === "object" ? list("ConfigMap", [records]) : 403;
+  }
   if (!pathname.endsWith("/trainjobs")) return 404;
   const selector = query.get("labelSelector") ?? "";
   return typeof jobs === "number" ? jobs : list("TrainJob", jobs[selector] ?? []);
@@ -328,7 +331,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
       "trial.0": record(0, { uid: undefined }),
       "trial.1": record(1, { state: "Complete", value: "0.25", ended: at(30) }),
       "trial.2": record(2, { state: "Failed", reason: "MetricsUnavailable", message: "no loss" }),
-      "trial.3": record(3, { state: "Failed", reason: "TrialJobDeleted" }),
+      "trial.3": record(3, { state: "Failed", reason: "TrainJobDeleted" }),
       "trial.4": record(4),
       "pruning.4": JSON.stringify({ pruned: "median: loss 2 at step 1" }),
       "trial.5": record(5, { state: "EarlyStopped", message: "stopped by hand" }),
@@ -344,7 +347,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
     ["digits-0", "Created", "", "", ""],
     ["digits-1", "Complete", 0.25, "", "digits-1"],
     ["digits-2", "MetricsUnavailable", "", "no loss", "digits-2"],
-    ["digits-3", "Failed", "", "TrialJobDeleted", ""],
+    ["digits-3", "Failed", "", "TrainJobDeleted", ""],
     ["digits-4", "Running", "", "Pruned: median: loss 2 at step 1", "digits-4"],
     ["digits-5", "EarlyStopped", "", "stopped by hand", ""],
     ["digits-6", "Failed", "", "its job was deleted", ""],
@@ -376,7 +379,11 @@ Deno.test("the list says of each search how many trials are in which state, and 
       job(3),
     ],
   };
-  await withAnswers(cluster({ jobs }), async (client) => {
+  // The record of a trial whose job is gone counts.
+  const records = configMap({
+    "trial.4": record(4, { state: "Failed", reason: "TrainJobDeleted" }),
+  });
+  await withAnswers(cluster({ jobs, records }), async (client) => {
     const { searches, absent } = await listSearches(reader(client), ["ns"]);
     assert.deepEqual(searches, [{
       kind: OPTIMIZATION_JOBS,
@@ -385,7 +392,10 @@ Deno.test("the list says of each search how many trials are in which state, and 
       state: "Running",
       created: at(0),
       objective: { metric: "loss", direction: "minimize", strategy: "latest" },
-      counts: { total: 3, states: [["Complete", 1], ["EarlyStopped", 1], ["Running", 1]] },
+      counts: {
+        total: 4,
+        states: [["Complete", 1], ["EarlyStopped", 1], ["Running", 1], ["Failed", 1]],
+      },
       best: { trial: "digits-1", value: "0.5" },
     }]);
     assert.ok(absent.includes("experiments.kubeflow.org"));
