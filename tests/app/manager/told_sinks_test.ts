@@ -113,6 +113,29 @@ Deno.test("a failure is told with its id, in the header and in the body", () =>
     });
   }));
 
+Deno.test("a stall, and the restart that follows, are told to a channel of Slack, without a mention or a link", () =>
+  withReceiver(ok, async (url, received) => {
+    const sinks: Sink[] = [{ ...at("a", url), form: "slack" }];
+    await withNotifier({ sinks }, async ({ cache }) => {
+      const message = "no step after 7 in <!channel> `http://x|y`\n@here";
+      const stalled = job({ state: "Running", stalled: { since: now(), message } });
+      const restart = { count: 1, reason: "Stalled", message, time: now() };
+      cache.change(stalled, running);
+      await until("the stall is told", () => received.length === 1);
+      cache.change(job({ state: "Running", restart }), stalled);
+      await until("the restart is told", () => received.length === 2);
+    });
+    const texts = received.map(({ body }) => String(JSON.parse(body).text));
+    const said = "no step after 7 in &lt;!channel&gt; 'http[:]//x|y' (at)here";
+    const place =
+      /^TrainJob `team-a\/bert` (has made no progress since|was restarted at) [-:TZ\d]+$/;
+    for (const [text, code] of [[texts[0], said], [texts[1], `restart 1: Stalled: ${said}`]]) {
+      const [head = "", ...rest] = text?.split("\n") ?? [];
+      assert.match(head, place);
+      assert.deepEqual(rest, [`\`${code}\``]);
+    }
+  }));
+
 interface AnswerCase {
   readonly answer: (tries: number, end: AbortSignal) => Response | Promise<Response>;
   readonly deadlineMs?: number;
