@@ -68,8 +68,11 @@ export async function assertConserved(
 /** A client that is killed is not waited for: its creation may be carried out, and is audited as this. */
 const GATEWAY_TIMEOUT = 504;
 
-/** By namespace and name, how often the manager made what succeeded; from the audit log. */
-async function creations(plane: ControlPlane, resource: string): Promise<Map<string, number>> {
+/** Returns by namespace and name how often the manager made what succeeded; from the audit log. */
+export async function creations(
+  plane: ControlPlane,
+  resource: string,
+): Promise<Map<string, number>> {
   const made = new Map<string, number>();
   const cutOff = new Set<string>();
   for (const { verb, user, objectRef, responseStatus } of await plane.auditLog()) {
