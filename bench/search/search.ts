@@ -15,7 +15,7 @@ export const search: Benchmark = {
       options: {
         pruners: { type: "boolean", default: false },
         stops: { type: "boolean", default: false },
-        trials: { type: "string", default: "1000" },
+        trials: { type: "string", default: "1200" },
         histories: { type: "string", default: "1000" },
         seed: { type: "string", default: "1" },
       },

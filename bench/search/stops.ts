@@ -23,8 +23,10 @@ const namespace = "default";
 const RUNG = 1_000;
 /** Only the best trial of a rung goes on. */
 const PRUNER = JSON.stringify({ asha: { min_resource: RUNG, reduction_factor: 100 } });
-/** Of the trials, those that are stopped one after another, and at once. */
-const [PACED, AT_ONCE] = [.3, .6];
+/** Of the trials, those that are stopped one after another, and at once; the others push all the time. */
+const [PACED, AT_ONCE] = [1 / 6, 1 / 2];
+/** Pushes a second of the others, for each trial of all: as many as a thousand of 1,200 would push. */
+const PUSHES = 1_000 / 1_200;
 const STOPS_PER_SECOND = 10;
 const STORM_MS = 20_000;
 /** In it each trial pushes some times; each token is reviewed once. */
@@ -119,8 +121,12 @@ async function decide(http: Deno.HttpClient, { url, token }: Trial, loss: number
   return { isStopped: control?.stop === true, ms: performance.now() - began };
 }
 
-/** Pushes of all trials, one a second each, for some time; no report of them comes to a rung. */
-function pushAll(caPem: string, trials: readonly Trial[], durationMs: number): Promise<Load> {
+/** Pushes of trials in their turns, so many a second; no report of them comes to a rung. */
+function pushAll(
+  caPem: string,
+  trials: readonly Trial[],
+  { rate, durationMs }: { readonly rate: number; readonly durationMs: number },
+): Promise<Load> {
   return runLoad({
     name: "trials",
     caPem,
@@ -128,7 +134,7 @@ function pushAll(caPem: string, trials: readonly Trial[], durationMs: number): P
     connections: trials.length,
     sources: addresses(200),
     inOrder: true,
-    rate: trials.length,
+    rate,
     durationMs,
     body: '{"trainerStatus":{"metrics":[{"name":"loss","value":"{{value}}"}],' +
       '"lastUpdatedTime":"{{now}}"}}',
@@ -159,16 +165,21 @@ export function measureStops(
     const { client, caPem } = endpoint;
     const trials = await createTrials(endpoint, count);
     say(`${trials.length} trials have a pod; the first push of each`);
-    await pushAll(caPem, trials, WARM_UP_MS);
+    await pushAll(caPem, trials, { rate: trials.length / 5, durationMs: WARM_UP_MS });
     using http = Deno.createHttpClient({ caCerts: [caPem], poolMaxIdlePerHost: 16 });
     const best = trials.filter((_, index) => index % SEARCH_BOUNDS.trials === 0);
     for (const trial of best) await decide(http, trial, .1);
-    const others = trials.filter((it) => !best.includes(it));
+    // Of each search some.
+    const others = Array.from({ length: SEARCH_BOUNDS.trials }, (_, index) => index).slice(1)
+      .flatMap((index) => trials.filter((_, it) => it % SEARCH_BOUNDS.trials === index));
     const paced = others.slice(0, count * PACED);
     const storm = others.slice(paced.length, paced.length + count * AT_ONCE);
+    const honest = [...best, ...others.slice(paced.length + storm.length)];
+    const rate = count * PUSHES;
 
     say(`${paced.length} stops, ${STOPS_PER_SECOND} a second`);
-    const beside = pushAll(caPem, trials, paced.length / STOPS_PER_SECOND * 1_000);
+    const durationMs = paced.length / STOPS_PER_SECOND * 1_000;
+    const beside = pushAll(caPem, honest, { rate, durationMs });
     const one = await Promise.all(paced.map(async (trial, index) => {
       await new Promise((resolve) => setTimeout(resolve, index / STOPS_PER_SECOND * 1_000));
       return await decide(http, trial, 9);
@@ -176,7 +187,7 @@ export function measureStops(
     const calm = await beside;
 
     say(`${storm.length} stops at once`);
-    const stormBeside = pushAll(caPem, trials, STORM_MS);
+    const stormBeside = pushAll(caPem, honest, { rate, durationMs: STORM_MS });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     const [seconds, ...all] = await Promise.all([
       secondsUntilStopped(client, storm),
@@ -191,8 +202,12 @@ export function measureStops(
         unit: "ms",
         goal: { is: "at most", limit: GOALS.answerMs },
         note:
-          `${one.length} stops, ${STOPS_PER_SECOND} a second, beside ${count} trials that push each ` +
-          `second; p50 ${quantile(one.map(({ ms }) => ms), .5).toFixed(0)} ms; ` +
+          `${one.length} stops, ${STOPS_PER_SECOND} a second, beside ${
+            rate.toFixed(0)
+          } pushes a second ` +
+          `of ${honest.length} other trials; p50 ${
+            quantile(one.map(({ ms }) => ms), .5).toFixed(0)
+          } ms; ` +
           `pushes beside them p99 ${calm.warm.p99} ms`,
       },
       {
