@@ -15,6 +15,8 @@ export type PythonPackage =
   | "mpich==5.0.2"
   | "mpi4py==4.1.2"
   | "numpy==2.4.6"
+  | "cmaes==0.13.1"
+  | "scipy==1.17.1"
   | "pandas==2.3.3"
   | "matplotlib==3.11.2"
   | "nbclient==0.11.0"
