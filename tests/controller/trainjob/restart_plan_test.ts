@@ -278,7 +278,7 @@ Deno.test("`lateWait()` of what a suspension has ended tells of pods, and of not
   const job = observed(live("2", true), { status: { restart: CUT_SHORT } });
   const late = { sinceMs: 0, nowMs: NOW + 60_000 };
   deepEqual(lateWait(job, late), {});
-  match(lateWait({ ...job, restartPods: [pod("a")] }, late).text ?? "", /^pod "a" do not go/);
+  match(lateWait({ ...job, restartPods: [pod("a")] }, late).text ?? "", /^pod "a" does not go/);
 });
 
 Deno.test("`lateWait()` names pods a minute after the end of their grace, and the first of many", () => {
@@ -294,7 +294,7 @@ Deno.test("`lateWait()` names pods a minute after the end of their grace, and th
     });
   deepEqual(at([going("a", 30)], 89), { dueMs: 1000 });
   deepEqual(at([pod("a")], 59), { dueMs: 1000 });
-  match(at([going("a", 30), going("b", 600)], 90).text ?? "", /^pod "a" on node "n1" do not go/);
+  match(at([going("a", 30), going("b", 600)], 90).text ?? "", /^pod "a" on node "n1" does not go/);
   const many = ["a", "b", "c", "d", "e"].map((name) => going(name, 30));
   match(at(many, 90).text ?? "", /^pod "a" on .*, pod "c" on node "n1" and 2 more do not go/);
   match(at([], 60).text ?? "", /not suspended yet/);
