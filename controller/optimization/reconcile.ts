@@ -115,12 +115,21 @@ async function observeTrials(pass: Pass, { trials }: StoredRecords) {
   return { ended, open };
 }
 
-/** Returns the UID of the TrainJob that has a trial's name, if it is that of the trial; else how the trial has ended. */
-async function adopt({ options, job, signal }: Pass, { name }: TrialRecord, error: unknown) {
+/**
+ * Returns what a refusal to make a TrainJob means: the UID of the trial's own that is there, or how the trial has ended.
+ * Throws the refusal if it is to be made again.
+ */
+async function readRefusal(
+  { options, job, signal }: Pass,
+  { name }: TrialRecord,
+  refusal: KubeError,
+) {
   const key = { namespace: job.metadata.namespace, name };
+  // An admission or a quota may refuse it before the API server sees that it is there.
   const live = await getOrUndefined(options.client, KINDS.trainJob, key, { signal });
-  if (live === undefined) throw error;
-  if (isControlledBy(live.metadata, job.metadata.uid ?? "")) return { uid: live.metadata.uid };
+  if (isControlledBy(live?.metadata, job.metadata.uid ?? "")) return { uid: live?.metadata.uid };
+  if (isInvalid(refusal)) return failedTrial(TRIAL_REASONS.refused, messageOf(refusal));
+  if (live === undefined || !isAlreadyExists(refusal)) throw refusal;
   const message = "another TrainJob has its name, and is not of this search: delete that, and " +
     "make the OptimizationJob anew";
   return failedTrial(TRIAL_REASONS.nameTaken, message);
@@ -134,10 +143,8 @@ async function makeTrial(pass: Pass, record: TrialRecord) {
     const { metadata: { uid } } = await client.create(KINDS.trainJob, made, { signal });
     return { made: { ...record, uid }, isAgain: false };
   } catch (error) {
-    if (!isInvalid(error) && !isAlreadyExists(error)) throw error;
-    const found = isInvalid(error)
-      ? failedTrial(TRIAL_REASONS.refused, messageOf(error))
-      : await adopt(pass, record, error);
+    if (!(error instanceof KubeError)) throw error;
+    const found = await readRefusal(pass, record, error);
     const ended = "state" in found ? { ended: now } : {};
     // One that was made before may have ended, and one that is refused leaves its place.
     return { made: { ...record, ...found, ...ended }, isAgain: true };

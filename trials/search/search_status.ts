@@ -7,7 +7,6 @@ import {
 import { SEARCH_CONDITIONS, SEARCH_REASONS, TRIAL_REASONS } from "../../crds/optimization_names.ts";
 import { type TrialRecord, trialRecordsName } from "../../crds/trial_records.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
-import { cutText } from "../../platform/base/hostile_text.ts";
 import { compact } from "../../platform/base/json.ts";
 import {
   type ConditionStatus,
@@ -15,9 +14,6 @@ import {
   setCondition,
 } from "../../platform/kube/conditions.ts";
 import { isOpenTrial, type Search, type TrialRecords } from "./search_plan.ts";
-
-/** Longest message of a condition. */
-const MESSAGE_MAX = 32_768;
 
 /** The end of a search: a condition that is True. */
 export interface SearchEnd {
@@ -140,9 +136,9 @@ export function decideSearchStatus(
     ...(hasBegun ? [runs] : []),
     ...(end === undefined ? [] : [[end.type, true, end.reason, end.message] as const]),
   ];
-  const conditions = updates.reduce((list, [type, isTrue, reason, text]) => {
+  const conditions = updates.reduce((list, [type, isTrue, reason, message]) => {
     const status: ConditionStatus = isTrue ? "True" : "False";
-    return setCondition(list, { type, status, reason, message: cutText(text, MESSAGE_MAX) }, now);
+    return setCondition(list, { type, status, reason, message }, now);
   }, job.status?.conditions ?? []);
   const best = bestTrial(job, records);
   const result = best && {

@@ -285,6 +285,29 @@ Deno.test("a quota is waited for, and told", async () => {
   equal(world.trials.length, 2);
 });
 
+for (const [what, refusal] of Object.entries({ "a quota": quota, "an admission": invalid("no") })) {
+  Deno.test(`a trial that was made is known although ${what} refuses to make it again`, async () => {
+    const world = new SearchWorld();
+    let isKilled = false;
+    world.cluster.faults.push(({ verb, kind }, phase) => {
+      if (verb === "patch" && kind === "ConfigMap" && phase === "before" && !isKilled) {
+        isKilled = true;
+        return new Error("killed");
+      }
+      return isKilled && verb === "create" && kind === "TrainJob" && world.trials.length < 3 &&
+          phase === "before"
+        ? refusal
+        : undefined;
+    });
+    await world.create(optimizationJob());
+    deepEqual(world.states, ["0 Running", "1 Running"]);
+    deepEqual(
+      [...world.records.values()].map(({ uid }) => uid),
+      world.trials.map(({ metadata }) => metadata.uid),
+    );
+  });
+}
+
 Deno.test("trials that wait are told with what they wait for", async () => {
   const world = await begin({ spec: { numTrials: 8, parallelTrials: 8 } });
   const message = 'jobsets "x" is forbidden: exceeded quota';
