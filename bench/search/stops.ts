@@ -177,6 +177,10 @@ export function measureStops(
     const honest = [...best, ...others.slice(paced.length + storm.length)];
     const rate = count * PUSHES;
 
+    say("pushes without any stop");
+    const without = await pushAll(caPem, honest, { rate, durationMs: WARM_UP_MS });
+    const before = { name: "without any stop", value: without.warm.p99 };
+
     say(`${paced.length} stops, ${STOPS_PER_SECOND} a second`);
     const durationMs = paced.length / STOPS_PER_SECOND * 1_000;
     const beside = pushAll(caPem, honest, { rate, durationMs });
@@ -201,6 +205,7 @@ export function measureStops(
         value: p99(one),
         unit: "ms",
         goal: { is: "at most", limit: GOALS.answerMs },
+        beside: before,
         note:
           `${one.length} stops, ${STOPS_PER_SECOND} a second, beside ${
             rate.toFixed(0)
@@ -231,6 +236,7 @@ export function measureStops(
         value: busy.warm.p99,
         unit: "ms",
         goal: { is: "at most", limit: GOALS.honestMs },
+        beside: before,
         note: `${busy.sent} pushes, p50 ${busy.warm.p50} ms; not taken: ${refused(busy)}, before ${
           refused(calm)
         }`,
