@@ -310,6 +310,7 @@ class Followed(Scene):
         study = optuna.create_study(pruner=optuna.pruners.ThresholdPruner(upper=-1.0))
         self.optimize(study, n_trials=2)
         self.assertEqual([it.state for it in study.trials], [TrialState.COMPLETE] * 2)
+        self.assertEqual([len(it.intermediate_values) for it in study.trials], [STEPS] * 2)
 
     def test_what_is_refused_for_a_while_is_asked_again(self) -> None:
         self.cluster.refusals["create"] = [(403, "forbidden: exceeded quota: q"), (403, "exceeded quota: q"), (500, "no leader")]
@@ -317,7 +318,7 @@ class Followed(Scene):
         self.cluster.refusals["stop"] = [(429, "slow down")]
         study = optuna.create_study(pruner=optuna.pruners.ThresholdPruner(upper=-1.0))
         self.cluster.may_advance = lambda job: len(job.rows) == 0
-        with self.assertLogs("optuna.milepost", "WARNING") as logged:
+        with self.assertLogs("optuna.milepost", "INFO") as logged:
             self.optimize(study, n_trials=2)
         self.assertEqual([it.state for it in study.trials], [TrialState.PRUNED] * 2)
         self.assertEqual(len(self.cluster.made), 2)
@@ -473,7 +474,8 @@ class Resumed(Scene):
         study.pruner = again.pruner
         self.optimize(study, n_trials=1)
         self.assertEqual([body["message"].split(" at ")[0][:24] for _, body in self.cluster.stops], ["ThresholdPruner of Optun"])
-        self.assertEqual((study.trials[0].state, study.trials[0].last_step), (TrialState.PRUNED, 1))
+        # What came until it was stopped is known, and was not judged again.
+        self.assertEqual((study.trials[0].state, study.trials[0].last_step), (TrialState.PRUNED, 3))
 
     def test_killed_at_ten_points_it_has_made_each_job_once_and_told_each_trial_once(self) -> None:
         storage, told = f"sqlite:///{self.folder}/study.db", self.folder / "told"

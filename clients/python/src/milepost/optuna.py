@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from .errors import SearchError, TrialFailed, needs
 
 if TYPE_CHECKING:
-    import os
-
     import optuna
 
 __all__ = ["SearchError", "TrialFailed", "optimize"]
@@ -19,7 +17,7 @@ __all__ = ["SearchError", "TrialFailed", "optimize"]
 def optimize(
     study: optuna.Study,
     *,
-    job: str | os.PathLike[str] | Mapping[str, Any] | Any,
+    job: Any,
     space: Callable[[Any], Mapping[str, object] | None],
     objective: str = "loss",
     n_trials: int | None = None,

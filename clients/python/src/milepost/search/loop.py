@@ -38,7 +38,6 @@ class _Followed:
         attributes = known.user_attrs if known else {}
         self.uid: str | None = attributes.get(_UID)
         self.pruned: str = attributes.get(_PRUNED, "")
-        self.late: list[tuple[int, float]] = []
         self.job: dict[str, Any] = {}
         self.due: Callable[[_Followed], None] | None = None
         self.is_told = False
@@ -121,18 +120,21 @@ class Search:
     def _do_what_is_due(self) -> None:
         """Does it for each trial; after a failure all wait a while."""
         for one in [*self._followed.values()]:
-            if one.due is None or self._pace.wait(time.monotonic()) > 0:
-                continue
-            due, one.due = one.due, None
-            try:
-                due(one)
-                self._pace, self._trouble = Pace(random.random), ""
-            except Later as error:
-                one.due = due
-                self._pace.failed(time.monotonic(), 0.0)
-                if str(error) != self._trouble:
-                    self._trouble = str(error)
-                    _log.warning(f"Trial {one.trial.number} waits: {error}")
+            if one.due is not None and self._pace.wait(time.monotonic()) <= 0:
+                self._do(one, one.due)
+
+    def _do(self, one: _Followed, due: Callable[[_Followed], None]) -> None:
+        """Does something for a trial, or has it due if it can be done later."""
+        one.due = None
+        try:
+            due(one)
+            self._pace, self._trouble = Pace(random.random), ""
+        except Later as error:
+            one.due = due
+            self._pace.failed(time.monotonic(), 0.0)
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                _log.warning(f"Trial {one.trial.number} waits: {error}")
 
     def _make(self, one: _Followed) -> None:
         """Makes the job of a trial, once `space` has said what it is made of."""
@@ -191,30 +193,21 @@ class Search:
             self._end(one, {})
 
     def _report(self, one: _Followed, row: Mapping[str, Any]) -> None:
-        """Reports a value, if the row is one, and lets the pruner decide."""
+        """Reports a value, if the row is one. The pruner is asked after each, until it has decided."""
         report = one.reports.taken(row)
-        if report is None or one.pruned or one.is_told:
-            one.late += [report] if report else []
+        if report is None or one.is_told:
             return
         step, value = report
         one.trial.report(value, step)
-        if one.trial.should_prune():
+        if not one.pruned and one.trial.should_prune():
             one.pruned = f"{type(self._study.pruner).__name__} of Optuna: {self._objective} {value:g} at step {step}"
             one.trial.set_user_attr(_PRUNED, one.pruned)
-            one.due = self._prune
+            self._do(one, self._prune)
 
     def _prune(self, one: _Followed) -> None:
-        """Stops a job that its trial's pruner does not want. Of one that has ended, its end counts."""
+        """Stops a job that its trial's pruner does not want. Of one that has ended by itself, its end counts."""
         if self._cluster.stop(one.name, str(one.uid), "Pruned", one.pruned):
             self._tell(one, TrialState.PRUNED, ends=False)
-        else:
-            self._spare(one)
-
-    def _spare(self, one: _Followed) -> None:
-        """Lets a trial go on whose job has ended before its stop, with what it has pushed since."""
-        for step, value in one.late:
-            one.trial.report(value, step)
-        one.pruned, one.late = "", []
 
     def _end(self, one: _Followed, data: Mapping[str, Any]) -> None:
         """Tells a trial by the end of its job; one that is gone has no state."""
@@ -228,7 +221,6 @@ class Search:
             what = "has never pushed" if last is None else "has at last pushed NaN as"
             self._fail(one, TrialFailed(f"its job {one.name} {what} {self._objective}"))
         else:
-            self._spare(one)
             self._tell(one, TrialState.COMPLETE, last)
 
     def _fail(self, one: _Followed, error: Exception) -> None:

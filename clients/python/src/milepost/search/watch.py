@@ -41,7 +41,6 @@ class Watch:
         self._socket: Any = None
         self._is_known = False
         self._pace = Pace(random.random)
-        self._trouble: str | None = ""
         self._thread = threading.Thread(target=self._run, name="milepost-watch", daemon=True)
         self._thread.start()
 
@@ -71,12 +70,7 @@ class Watch:
                 if error.code not in AGAIN if isinstance(error, Refused) else not self._is_known:
                     self._put("failed", error)
                     return
-                # A stream that was good may break; one that does not come again is worth a word.
-                if self._trouble is None:
-                    self._trouble = ""
-                elif str(error) != self._trouble:
-                    self._trouble = str(error)
-                    _log.warning(f"What jobs push is waited for: {error}")
+                _log.info(f"What jobs push is asked for again: {error}")
                 self._pace.failed(time.monotonic(), 0.0)
             self._closed.wait(self._pace.wait(time.monotonic()))
 
@@ -97,7 +91,7 @@ class Watch:
                     self._positions.pop(uid, None)
                     self._put(name, data)
                 elif name == "synced":
-                    self._pace, self._trouble = Pace(random.random), None
+                    self._pace = Pace(random.random)
                     self._put(name, told)
                 elif name == "end":
                     raise Unreachable(f"the stream has ended: {data.get('reason')}")
