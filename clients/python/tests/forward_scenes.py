@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import tempfile
 import threading
 import time
@@ -32,6 +33,7 @@ class ForwardScenes(unittest.TestCase):
         self.ca = make_authority(self.folder, "manager", f"DNS:{NAME}").read_text()
         make_authority(self.folder, "other", "DNS:other.svc")
         self.asked: list[tuple[str, str, str]] = []
+        self.bodies: list[bytes] = []
         self.code, self.place, self.drips, self.says_length = 200, "", False, True
         outer = self
 
@@ -43,6 +45,10 @@ class ForwardScenes(unittest.TestCase):
                 self.request.do_handshake()
 
             def do_GET(self) -> None:
+                outer.answer(self)
+
+            def do_POST(self) -> None:
+                outer.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.answer(self)
 
             def finish(self) -> None:
@@ -161,6 +167,23 @@ class ForwardScenes(unittest.TestCase):
                 self.refused_in_time()
         self.server.silent, self.drips = "", True
         self.refused_in_time()
+
+    def test_a_stream_has_the_time_that_its_reader_gives_it_and_can_be_cut_off(self) -> None:
+        self.drips = True
+        begun = time.monotonic()
+        with (
+            mock.patch.object(manager, "DEADLINE_S", 0.5),
+            self.assertRaises(Unreachable),
+            manager.asked(self.api, "POST", "/apis/x/observations", b'{"a": 1}') as (answer, its_socket),
+        ):
+            its_socket.settimeout(60)
+            while time.monotonic() < begun + 1:
+                self.assertEqual(answer.read(1), b" ")
+            its_socket.shutdown(socket.SHUT_RDWR)
+            while answer.read(1):
+                pass
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertEqual((self.asked[0][0], self.bodies), ("/apis/x/observations", [b'{"a": 1}']))
 
     def test_an_answer_has_a_bound(self) -> None:
         with mock.patch.object(manager, "ANSWER_MAX", 1 << 10):
