@@ -190,7 +190,7 @@ class FrameTest(unittest.TestCase):
     def test_jobs_of_a_list_are_compared_whatever_their_kind(self) -> None:
         self.job("a", curve("loss", (1000, 8.0)))
         listed = ListedJob("ns", "a", "pytorchjobs.kubeflow.org", "Running", metrics={"loss": 8.0})
-        with mock.patch("milepost.reading.job._api", client.ApiClient):
+        with mock.patch("milepost.reading.job.default_api", client.ApiClient):
             self.assertEqual(list(milepost.compare(listed, metric="loss").columns), ["ns/a"])
             self.assertEqual(milepost.job(listed).kind, "pytorchjobs.kubeflow.org")
         self.assertEqual(pandas.DataFrame([listed])["metrics"][0], {"loss": 8.0})
