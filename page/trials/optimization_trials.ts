@@ -60,7 +60,9 @@ const unrecordedTrial = (names: readonly string[], job: TrialJob): FoundTrial =>
 function stateOf({ state, reason, uid }: TrialRecord, job: TrialJob | undefined): TrialState {
   if (state === "Failed" && reason === TRIAL_REASONS.metricsUnavailable) return reason;
   if (state !== "Running") return state;
-  return job?.found.state ?? (uid === undefined ? "Created" : state);
+  const seen = job?.found.state ?? (uid === undefined ? "Created" : state);
+  // The last value may be on its way: the record has it.
+  return seen === "Complete" ? state : seen;
 }
 
 function stopOf(

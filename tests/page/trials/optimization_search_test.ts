@@ -325,6 +325,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
         job(2, { end: "Complete" }),
         job(4),
         job(6, { uid: "made again by somebody" }),
+        job(7, { loss: "0.01", end: "Complete" }),
       ],
     },
     records: configMap({
@@ -336,6 +337,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
       "pruning.4": JSON.stringify({ pruned: "median: loss 2 at step 1" }),
       "trial.5": record(5, { state: "EarlyStopped", message: "stopped by hand" }),
       "trial.6": record(6, { state: "Failed", message: "its job was deleted" }),
+      "trial.7": record(7),
     }),
   });
   const said = shown?.trials.map(({ name, state, value, message, stop, job }) =>
@@ -351,6 +353,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
     ["digits-4", "Running", "", "Pruned: median: loss 2 at step 1", "digits-4"],
     ["digits-5", "EarlyStopped", "", "stopped by hand", ""],
     ["digits-6", "Failed", "", "its job was deleted", ""],
+    ["digits-7", "Running", 0.01, "", "digits-7"],
   ]);
   assert.equal(shown?.trials[1]?.values[1], "adam");
   assert.equal(shown?.best, "digits-1");
