@@ -151,10 +151,10 @@ async function runObservationLog(
 type DemoSettings = z.infer<typeof demoSettings>;
 
 /** The file for the curves; its folder is checked before the demo runs. */
-function svgFile({ trials, svg }: DemoSettings): string | undefined {
-  if (!trials && svg !== undefined) throw new ConfigurationError("--svg requires --trials");
-  if (!trials) return undefined;
-  const file = svg ?? "milepost-trials.svg";
+function svgFile({ search, svg }: DemoSettings): string | undefined {
+  if (!search && svg !== undefined) throw new ConfigurationError("--svg requires --search");
+  if (!search) return undefined;
+  const file = svg ?? "milepost-search.svg";
   const folder = dirname(file);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new ConfigurationError(`--svg ${file}: there is no folder ${folder}`);
@@ -172,8 +172,8 @@ async function runDemo(settings: DemoSettings): Promise<void> {
     const { runDemoOnScreen } = await import("./demo/run_demo.ts");
     await runDemoOnScreen(shared);
   } else {
-    const { runTrialsOnScreen } = await import("./demo/trials/run_trials.ts");
-    await runTrialsOnScreen({ ...shared, svg });
+    const { runSearchOnScreen } = await import("./demo/search/run_search.ts");
+    await runSearchOnScreen({ ...shared, svg });
   }
   await stopLogging();
 }

@@ -82,8 +82,10 @@ export const demoSettings = z.strictObject({
   json: boolean(false).describe("print one JSON object for each change, and a summary"),
   seconds: optionalCount(3_600, "45 at a terminal, else 0")
     .describe("seconds for which the jobs train at least"),
-  trials: boolean(false).describe("run six trials of a trial controller; at least two stop early"),
-  svg: path("file", "milepost-trials.svg")
+  search: boolean(false).describe(
+    "run an OptimizationJob of 24 trials, whose pruner stops the bad ones",
+  ),
+  svg: path("file", "milepost-search.svg")
     .describe("where to write the learning curves of the trials"),
   logLevel: logLevel("error"),
 });

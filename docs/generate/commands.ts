@@ -43,16 +43,17 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "JOB is as for `get`. All its pods go, and then new ones come, as by the [restart verb](http.md), if the user may update the job. It asks for the restart after the last one that the job has had.",
   optimize:
     "FILE is YAML with one OptimizationJob, which is created; one that is there with the same spec is followed. At a terminal a table of its trials, elsewhere a line for " +
-    "each change. It exits with 0 when the search is complete, and with 1 when it has failed. Ctrl-C leaves the search running.",
+    "each change. It exits with 0 when the search is complete, and with 1 when it has failed. Ctrl-C leaves the search running. [How to use it](../guides/searches.md#an-optimizationjob).",
   completion:
     "SHELL is `bash`, `zsh` or `fish`. [How to use it](../guides/terminal.md#completion).",
   "observation-log":
     "It prints `ready: HOST:PORT`. Certificates are read again every 15 seconds. Of several files of `--client-ca` all but one " +
     "may be missing, as `ca-next.crt` is outside of a rotation. [How to use it](../guides/observation-log.md).",
   demo:
-    `At a terminal it draws the rows of \`top\`, into a pipe its lines. With \`--trials\` the seconds are those of all trials together. With \`--json\` a line for each change,
+    `At a terminal it draws the rows of \`top\`, into a pipe its lines. With \`--search\` the seconds are those of all trials together, and it shows what \`optimize\` does. With \`--json\` a line for each change,
 \`{"job": "…", "state": "…", "progressPercentage": 40, "estimatedRemainingSeconds": 3, "metrics": {"loss": "0.2"}}\`, and last
-\`{"summary": [{"job": "…", "state": "…", "seconds": 3.1, "metrics": {…}}]}\`.`,
+\`{"summary": [{"job": "…", "state": "…", "seconds": 3.1, "metrics": {…}}]}\`; with \`--search\` only
+\`{"summary": [{"trial": "…", "state": "…", "parameters": {…}, "value": 0.3, "message": "…", "steps": 3, "ofSteps": 27}], "stepsSaved": {"saved": 300, "of": 648}, "curves": "FILE"}\`.`,
   crds:
     "YAML on standard output, for `kubectl apply -f -`. Where upstream's JobSet controller runs, use `--without-jobset`: its CRD is " +
     "its own and must not be overwritten. `--v1` has the definitions of the Training Operator's kinds, which make Milepost run them: " +

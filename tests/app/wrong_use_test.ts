@@ -44,9 +44,9 @@ const cases: Record<string, Case> = {
   "an unknown example": { args: ["example", "dance"], want: /no example "dance"; known: softmax/ },
   "no example": { args: ["example"], want: /name/ },
   "an invalid port": { args: ["standalone", "--port", "http"], want: /--port/ },
-  "curves without trials": { args: ["demo", "--svg", "a.svg"], want: /--svg.*--trials/ },
+  "curves without a search": { args: ["demo", "--svg", "a.svg"], want: /--svg.*--search/ },
   "curves in a folder that is not there": {
-    args: ["demo", "--trials", "--svg", "/nowhere/a.svg"],
+    args: ["demo", "--search", "--svg", "/nowhere/a.svg"],
     want: /\/nowhere/,
   },
   "a node without a kubeconfig": { args: ["node"], want: /--kubeconfig/ },

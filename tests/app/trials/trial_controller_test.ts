@@ -1,6 +1,6 @@
 /** Tests of the example trial controller in a whole Milepost: it survives being killed, and catches up. */
 import assert from "node:assert/strict";
-import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "../../../app/demo/trials/objects.ts";
+import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "./controller_objects.ts";
 import { exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";

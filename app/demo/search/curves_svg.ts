@@ -18,6 +18,8 @@ export interface Chart {
 }
 
 const SIZE = { width: 860, height: 480 } as const;
+/** Of a line of the legend, which may make the picture higher. */
+const LEGEND_ROW = 20;
 const PLOT = { left: 70, right: 600, top: 50, bottom: 420 } as const;
 const TICKS = 5;
 /** Colours that people who see few of them can tell apart (Okabe and Ito). */
@@ -95,7 +97,7 @@ function line(curve: Curve, index: number, x: Place, y: Place): string {
   );
   const name = `${escaped(curve.name)}${curve.stopped ? ", stopped early" : ""}`;
   const last = points.at(-1);
-  const row = PLOT.top + 16 + 24 * index;
+  const row = PLOT.top + 16 + LEGEND_ROW * index;
   const legend = PLOT.right + 20;
   return `<g><title>${name}</title>` +
     `<polyline points="${
@@ -119,8 +121,10 @@ export function curvesSvg(chart: Chart): string {
   const xTicks = ticksTo(longest).filter(Number.isInteger);
   const x = scale([0, Math.max(longest, xTicks.at(-1) ?? 1)], [PLOT.left, PLOT.right]);
   const y = scale([0, yTicks.at(-1) ?? 1], [PLOT.bottom, PLOT.top]);
+  const { width } = SIZE;
+  const height = Math.max(SIZE.height, PLOT.top + 16 + LEGEND_ROW * chart.curves.length);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${SIZE.width}" height="${SIZE.height}" viewBox="0 0 ${SIZE.width} ${SIZE.height}" font-family="sans-serif" font-size="13">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13">`,
     `<rect width="100%" height="100%" fill="#fff"/>`,
     ...axes(chart, x, y, xTicks, yTicks),
     ...chart.curves.map((curve, index) => line(curve, index, x, y)),

@@ -1,9 +1,9 @@
-/** Tests of the example trial controller as the demo installs it. */
+/** Tests of the example trial controller as tests install it. */
 import assert from "node:assert/strict";
-import { controllerObjects } from "../../../../app/demo/trials/objects.ts";
-import { OBSERVATION_AUDIENCE } from "../../../../crds/names.ts";
+import { controllerObjects } from "./controller_objects.ts";
+import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 
-const folder = new URL("../../../../examples/trial-controller/", import.meta.url);
+const folder = new URL("../../../examples/trial-controller/", import.meta.url);
 const objects = controllerObjects("team", { API_SERVER: "https://here:1" });
 const jobs = objects.filter(({ kind }) => kind === "Job");
 

@@ -1,4 +1,4 @@
-/** The objects of `examples/trial-controller/`, for the control plane of the demo. */
+/** The objects of `examples/trial-controller/`, for the control plane of a test. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { namedObjectSchema } from "../../../platform/kube/kubernetes.ts";

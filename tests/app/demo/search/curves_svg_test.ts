@@ -1,7 +1,7 @@
 /** Tests of learning curves as an SVG. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { type Chart, curvesSvg, ticksTo } from "../../../../app/demo/trials/curves_svg.ts";
+import { type Chart, curvesSvg, ticksTo } from "../../../../app/demo/search/curves_svg.ts";
 
 const CHART: Chart = {
   title: "Trials",
