@@ -1,7 +1,7 @@
 /** Records of a search's trials: the ConfigMap `<name>-trials` of an OptimizationJob, which outlives every leader. */
 import { z } from "zod";
 import { isObject, jsonOfText } from "../platform/base/json.ts";
-import { SEARCH_BOUNDS } from "./optimization_job.ts";
+import { type OptimizationJob, SEARCH_BOUNDS } from "./optimization_job.ts";
 
 /** The name of the ConfigMap, by that of the OptimizationJob. */
 export const trialRecordsName = (optimizationJob: string): string => `${optimizationJob}-trials`;
@@ -69,9 +69,9 @@ export function pruningRecordText({ rungs, values, ...record }: PruningRecord): 
 /** Characters of a search's name that are in those of its trials: JobSets and pods add to it. */
 const NAME_LENGTH = 30;
 
-/** Returns the name of a trial's TrainJob, which no other search has. */
+/** Returns the name of a trial's TrainJob, by the metadata of its search; no trial of another search has it. */
 export function trialName(
-  { name, uid }: { readonly name: string; readonly uid: string },
+  { name = "", uid = "" }: Pick<OptimizationJob["metadata"], "name" | "uid">,
   index: number,
 ): string {
   return `${name.slice(0, NAME_LENGTH).replace(/-+$/, "")}-${uid.slice(0, 8)}-${index}`;

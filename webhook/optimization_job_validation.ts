@@ -6,9 +6,10 @@ import { ANNOTATIONS } from "../crds/names.ts";
 import type { OptimizationJob } from "../crds/optimization_job.ts";
 import { readPruner } from "../crds/pruner.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
+import { trialName } from "../crds/trial_records.ts";
 import { gridSize } from "../trials/search/grid_search.ts";
 import { searchProblems } from "../trials/search/search_problems.ts";
-import { trialJob, trialName } from "../trials/search/trial_job.ts";
+import { trialJob } from "../trials/search/trial_job.ts";
 import type { Verdict } from "./runtime_validation.ts";
 import { annotationWarnings, valueProblems } from "./trial_annotations.ts";
 
@@ -18,7 +19,7 @@ const TEMPLATE_METADATA = `${TEMPLATE}.metadata`;
 /** Returns the TrainJob of a trial, as far as its template decides whether it is admitted. */
 export function sampleTrial(job: OptimizationJob): TrainJob {
   const last = (job.spec.numTrials ?? 1) - 1;
-  return trialJob(job, trialName(job, last), []);
+  return trialJob(job, trialName(job.metadata, last), []);
 }
 
 /** Labels and annotations that a TrainJob cannot have; the definition of a search takes any. */

@@ -108,6 +108,7 @@ function createControllers(options: TermOptions): Controller[] {
       runtimeDefinitions,
       progress: progressOf(options),
       trials: trialHooksOf(parts),
+      ...(run.has(OPTIMIZATION.role) && { searches: caches.optimizationJobs }),
     }),
     ...run.has("executor") ? [createJobSetController(shared)] : [],
     ...run.has(OPTIMIZATION.role)

@@ -5,13 +5,17 @@ import { endTimeOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, EVENT_REASONS, LABELS } from "../../crds/names.ts";
 import { timeToLiveOf } from "../../crds/time_to_live.ts";
+import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { expiryMs } from "../../platform/base/timestamps.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
+import { controllerKey, isControlledBy } from "../../platform/kube/owner_references.ts";
 import { objectKeyOf } from "../../platform/kube/resource.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
+import { hasSearchEnded } from "../../trials/search/search_status.ts";
 import type { Writer } from "./act.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
@@ -39,14 +43,32 @@ export function expiryOf(
   return expiryMs(endTimeOf(TRAINJOB, job), Math.max(seconds, least));
 }
 
-/** Deletes the job if its time is over, and tells of it. Returns the time until then, in milliseconds; undefined if it is kept. */
+/** The searches that this manager runs. */
+export interface RunSearches {
+  /** Undefined if it runs none. */
+  readonly searches?: Cache<OptimizationJob> | undefined;
+}
+
+/** Whether the search whose trial the job is goes on: how the job has ended may be unread yet. */
+function isOfOpenSearch({ searches }: RunSearches, { metadata }: TrainJob): boolean {
+  const key = controllerKey({ metadata }, KINDS.optimizationJob);
+  const search = key === undefined ? undefined : searches?.get(key);
+  return search !== undefined && isControlledBy(metadata, search.metadata.uid ?? "") &&
+    !hasSearchEnded(search);
+}
+
+/**
+ * Deletes the job if its time is over, and tells of it. Returns the time until then, in milliseconds; undefined if it is
+ * kept, as a trial is until its search has ended.
+ */
 export async function expire(
-  { clock, events }: Pick<JobEventOptions, "clock" | "events">,
+  { clock, events, searches }: Pick<JobEventOptions, "clock" | "events"> & RunSearches,
   { client, signal }: Pick<Writer, "client" | "signal">,
   { job, runtime }: { readonly job: TrainJob; readonly runtime: AnyTrainingRuntime | undefined },
 ): Promise<number | undefined> {
   const atMs = expiryOf(job, runtime);
   if (atMs === undefined || atMs > clock.now()) return atMs && atMs - clock.now();
+  if (isOfOpenSearch({ searches }, job)) return undefined;
   // Somebody may have prolonged it a moment ago.
   const live = await readAgain(client, KINDS.trainJob, job, { signal });
   if (live === undefined || expiryOf(live, runtime) !== atMs) return undefined;

@@ -19,7 +19,7 @@ import {
   reportLongWait,
   warnOnce,
 } from "./job_events.ts";
-import { expire } from "./expiry.ts";
+import { expire, type RunSearches } from "./expiry.ts";
 import { keepStart, withStart } from "./dropped_start.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
 import {
@@ -50,7 +50,7 @@ const PROBLEM_RETRY_MS = 300_000;
 
 /** Options of {@link reconcileTrainJob}. */
 export interface ReconcilerOptions
-  extends Sources, Omit<JobEventOptions, "client" | "failures" | "runningPods"> {
+  extends Sources, RunSearches, Omit<JobEventOptions, "client" | "failures" | "runningPods"> {
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
 }

@@ -3,6 +3,8 @@ import { KINDS } from "../../crds/kinds.ts";
 import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import { timeToLiveOf } from "../../crds/time_to_live.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
+import type { OptimizationJob } from "../../crds/optimization_job.ts";
+import { trialName } from "../../crds/trial_records.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
@@ -18,6 +20,7 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
+import { hasSearchEnded } from "../../trials/search/search_status.ts";
 import { isProgressOnly } from "../progress_change.ts";
 import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
@@ -43,6 +46,7 @@ export interface TrainJobControllerOptions extends
     | "maxPods"
     | "failureMessages"
     | "runtimeDefinitions"
+    | "searches"
   > {
   readonly informers: TrainJobInformers;
   readonly clock: Clock;
@@ -119,9 +123,20 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
   });
 }
 
+/** The keys of the trials that a search has kept from their time to live. */
+function keptTrials(search: OptimizationJob): string[] {
+  if (!hasSearchEnded(search)) return [];
+  const { metadata, spec: { numTrials = 1 } } = search;
+  const { namespace } = metadata;
+  return Array.from(
+    { length: numTrials },
+    (_, index) => formatKey({ namespace, name: trialName(metadata, index) }),
+  );
+}
+
 /** Sources of the controller's keys; each change reaches its observer first. */
 function sourcesOf(
-  { informers, progress }: TrainJobControllerOptions,
+  { informers, progress, searches }: TrainJobControllerOptions,
   { runningPods, failures, endedJobSets, settling }: {
     readonly runningPods: RunningPods;
     readonly failures: TrainJobFailures;
@@ -156,6 +171,7 @@ function sourcesOf(
     watchRuntimes(informers.trainingRuntimes, KINDS.trainingRuntime, informers),
     watchRuntimes(informers.clusterTrainingRuntimes, KINDS.clusterTrainingRuntime, informers),
   ];
+  if (searches) sources.push(watch(searches, ({ object }) => keptTrials(object)));
   if (progress) sources.push(watchSignal(progress.onCaChange, unfinished));
   if (settling) sources.push(settling);
   return sources;

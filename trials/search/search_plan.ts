@@ -1,10 +1,9 @@
 /** Plan of a search: how many trials it has, their values, and which of them are to be made next. Pure. */
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
-import type { TrialRecord } from "../../crds/trial_records.ts";
+import { trialName, type TrialRecord } from "../../crds/trial_records.ts";
 import { type GridParameter, gridPoint, gridSize } from "./grid_search.ts";
 import { randomValues } from "./random_search.ts";
 import { readSpace, type Space } from "./search_space.ts";
-import { trialName } from "./trial_job.ts";
 
 /** Records of trials by their index. */
 export type TrialRecords = ReadonlyMap<number, TrialRecord>;
@@ -60,7 +59,7 @@ export function nextTrials(
     .filter((index) => !records.has(index));
   return new Map(
     unmade.slice(0, free).map((index) => [index, {
-      name: trialName(job, index),
+      name: trialName(job.metadata, index),
       values: [...search.valuesOf(index)],
       created: now,
       state: "Running",

@@ -6,17 +6,6 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import { variablesOf } from "./trial_variables.ts";
 
-/** What the name of a trial has of its search's at most: names of Jobs and pods are made from it. */
-const NAME_PREFIX_MAX = 30;
-const UID_PREFIX = 8;
-
-/** Returns the name of a trial's TrainJob, which no trial of another search has. */
-export function trialName({ metadata }: OptimizationJob, index: number): string {
-  const prefix = (metadata.name ?? "").slice(0, NAME_PREFIX_MAX).replace(/-+$/, "");
-  const uid = (metadata.uid ?? "").replaceAll("-", "").slice(0, UID_PREFIX);
-  return `${prefix}-${uid}-${index}`;
-}
-
 /** Returns the annotation that says of a trial what it is compared by. */
 export function objectiveText({ spec }: Pick<OptimizationJob, "spec">): string {
   const { metric, direction } = objectiveOf({ spec });

@@ -5,6 +5,7 @@ import { readTimeToLive } from "../../../crds/time_to_live.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, KUEUE_PATCH_MANAGER, LABELS } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
+import { optimizationJob } from "../../trials/search/builders.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { KEY, START, World } from "./world.ts";
 
@@ -158,6 +159,37 @@ Deno.test("a job without time to live after its end goes in the pass that writes
   await world.reconcile();
   equal(deletions(world).length, 1);
   equal(world.events.some(({ reason }) => reason === "Completed"), true);
+});
+
+Deno.test("a trial stays until its search has ended", async () => {
+  const world = await finished("0");
+  const metadata = { namespace: "ml", name: "digits", uid: "s" };
+  const owner = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "OptimizationJob" };
+  const ownerReferences = [{ ...owner, name: "digits", uid: "s", controller: true }];
+  world.cluster.edit(KINDS.trainJob, KEY, { metadata: { ownerReferences } });
+  world.cluster.put(KINDS.optimizationJob, optimizationJob({ metadata }));
+  Object.assign(world.options, { searches: world.cluster.informer(KINDS.optimizationJob) });
+  await world.settle();
+  deepEqual(deletions(world), []);
+  const lastTransitionTime = new Date(START).toISOString();
+  const condition = { type: "Complete", status: "True", reason: "R", message: "m" };
+  world.cluster.edit(KINDS.optimizationJob, "ml/digits", {
+    status: { conditions: [{ ...condition, lastTransitionTime }] },
+  });
+  await world.reconcile();
+  equal(deletions(world).length, 1);
+});
+
+Deno.test("a trial whose search was made anew goes after its time to live", async () => {
+  const world = await finished("0");
+  const owner = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "OptimizationJob" };
+  const ownerReferences = [{ ...owner, name: "digits", uid: "old", controller: true }];
+  world.cluster.edit(KINDS.trainJob, KEY, { metadata: { ownerReferences } });
+  const metadata = { namespace: "ml" };
+  world.cluster.put(KINDS.optimizationJob, optimizationJob({ metadata }));
+  Object.assign(world.options, { searches: world.cluster.informer(KINDS.optimizationJob) });
+  await world.reconcile();
+  equal(deletions(world).length, 1);
 });
 
 Deno.test("a job whose life was prolonged behind the cache's back stays", async () => {

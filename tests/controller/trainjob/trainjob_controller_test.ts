@@ -5,10 +5,12 @@ import {
   type TrainJobControllerOptions,
 } from "../../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { LABELS } from "../../../crds/names.ts";
+import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
+import { trialName } from "../../../crds/trial_records.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { EventText } from "../../../platform/kube/event_object.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";
+import { optimizationJob } from "../../trials/search/builders.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
 import { invalid, MemoryCluster } from "../memory_cluster.ts";
 
@@ -26,8 +28,8 @@ interface Stage {
 async function run(
   play: (stage: Stage) => Promise<void>,
   options: Partial<TrainJobControllerOptions> = {},
+  cluster = new MemoryCluster(),
 ): Promise<void> {
-  const cluster = new MemoryCluster();
   const clock = new FakeClock();
   cluster.now = () => clock.now();
   let ca = "ONE";
@@ -102,6 +104,32 @@ Deno.test("createTrainJobController() follows a job from its creation to its end
       type: "Complete",
     }]);
   });
+});
+
+Deno.test("createTrainJobController() lets a trial go when its search has ended", async () => {
+  const cluster = new MemoryCluster();
+  const searches = cluster.informer(KINDS.optimizationJob);
+  const search = optimizationJob({ metadata: { namespace: "ml" } });
+  const name = trialName(search.metadata, 3);
+  await run(
+    async ({ cluster }) => {
+      cluster.put(KINDS.clusterTrainingRuntime, runtime());
+      const { apiVersion, kind, metadata } = search;
+      const controller = { apiVersion, kind, name: "digits", uid: metadata.uid, controller: true };
+      const since = { lastTransitionTime: "2026-01-01T00:00:00Z", reason: "R", message: "m" };
+      const conditions = [{ type: "Complete", status: "True", ...since }];
+      cluster.put(KINDS.optimizationJob, search);
+      const annotations = { [ANNOTATIONS.timeToLive]: "0" };
+      const trial = trainJob({}, { name, annotations, ownerReferences: [controller] });
+      cluster.put(KINDS.trainJob, { ...trial, status: { conditions } });
+      await settle();
+      ok(cluster.peek(KINDS.trainJob, `ml/${name}`));
+      cluster.edit(KINDS.optimizationJob, "ml/digits", { status: { conditions } });
+      await until("the trial is gone", () => !cluster.peek(KINDS.trainJob, `ml/${name}`));
+    },
+    { searches },
+    cluster,
+  );
 });
 
 Deno.test("createTrainJobController() does not restart a job whose finished JobSet was deleted at once", async () => {

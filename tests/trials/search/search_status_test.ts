@@ -1,6 +1,6 @@
 /** Tests of the status of a search by the records of its trials, and of the end of one trial. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { TrialRecord } from "../../../crds/trial_records.ts";
+import { trialName, type TrialRecord } from "../../../crds/trial_records.ts";
 import { trainJobSchema } from "../../../crds/trainjob.ts";
 import { nextTrials, readSearch } from "../../../trials/search/search_plan.ts";
 import { bestTrial, decideSearchStatus, searchEnd } from "../../../trials/search/search_status.ts";
@@ -9,7 +9,6 @@ import {
   endWithoutObjective,
   isComplete,
 } from "../../../trials/search/trial_end.ts";
-import { trialName } from "../../../trials/search/trial_job.ts";
 import { optimizationJob } from "./builders.ts";
 
 const NOW = "2026-01-01T00:00:00Z";
@@ -137,7 +136,8 @@ const names: Record<string, string> = {
   "a-search-with-quite-a-long-na-me": "a-search-with-quite-a-long-na-01234567-7",
 };
 for (const [name, want] of Object.entries(names)) {
-  Deno.test(`trialName() of ${name}`, () => equal(trialName(optimizationJob({ name }), 7), want));
+  Deno.test(`trialName() of ${name}`, () =>
+    equal(trialName(optimizationJob({ name }).metadata, 7), want));
 }
 
 /** A TrainJob with these conditions, each as `Type Reason`. */
