@@ -13,8 +13,8 @@ import { type Changed, pauseMs, SentJob } from "./sent_job.ts";
 
 /** Options of {@link JobsStream}. */
 export interface JobsStreamOptions {
-  /** Behind what the reader has of a job; undefined: nothing. */
-  readonly from: (uid: string) => Position | undefined;
+  /** Behind what the reader has, by the UIDs of jobs. */
+  readonly from: ReadonlyMap<string, Position>;
   readonly clock: Clock;
   /** Aborts when the client has gone, or the endpoint shuts down: then nothing is waited for. */
   readonly signal: AbortSignal;
@@ -32,9 +32,9 @@ export interface JobsStreamOptions {
   readonly read: (ask: PagesAsk) => PagesAnswer | Promise<PagesAnswer>;
 }
 
-const sentJob = ({ from, state }: JobsStreamOptions, job: JobRef) =>
+const sentJob = ({ state }: JobsStreamOptions, job: JobRef, from: Position | undefined) =>
   new SentJob({
-    from: from(job.uid),
+    from,
     state: () => state(job),
     tell: (...told) => observationOfJob(job, ...told),
   });
@@ -59,6 +59,8 @@ const TOO_MANY: StreamEnd = {
  */
 export class JobsStream {
   readonly #jobs = new Map<string, StreamedJob>();
+  /** What the reader has of jobs that come; of those that went it has nothing. */
+  readonly #from: Map<string, Position>;
   /** UIDs of jobs that may have news. */
   #due = new Set<string>();
   /** Those of which the reader knows, and is to be told that they are gone. */
@@ -75,6 +77,7 @@ export class JobsStream {
 
   constructor(private readonly options: JobsStreamOptions) {
     this.#over = AbortSignal.any([options.signal, this.#stopped.signal]);
+    this.#from = new Map(options.from);
   }
 
   /** Follows the jobs, and calls the listener when there may be news. Returns a function that stops this. */
@@ -112,7 +115,7 @@ export class JobsStream {
       this.#isFull = true;
       return this.#ring();
     }
-    const sent = sentJob(this.options, job);
+    const sent = sentJob(this.options, job, this.#from.get(job.uid));
     const streamed: StreamedJob = { job, sent, isKnown: sent.from !== undefined, stop() {} };
     this.#jobs.set(job.uid, streamed);
     streamed.stop = this.options.follow(job, (what) => sent.isNews(what) && this.#wake(job.uid));
@@ -123,6 +126,7 @@ export class JobsStream {
     if (streamed === undefined) return;
     streamed.stop();
     this.#jobs.delete(uid);
+    this.#from.delete(uid);
     this.#due.delete(uid);
     this.#unsent?.delete(uid);
     if (streamed.isKnown) this.#gone.push(streamed.job);

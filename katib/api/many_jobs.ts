@@ -57,9 +57,12 @@ function jobsStream(
   },
 ) {
   const { clock, random = Math.random, many, jobNow, outcomeOf, follow } = parts;
-  const positions = new Map(Object.entries(from));
+  const positions = Object.entries(from).flatMap(([uid, text]) => {
+    const position = positionOf(text);
+    return position === undefined ? [] : [[uid, position] as const];
+  });
   return new JobsStream({
-    from: (uid) => positionOf(positions.get(uid) ?? ""),
+    from: new Map(positions),
     clock,
     random,
     signal,

@@ -188,6 +188,32 @@ Deno.test("jobs that come to match are added, and those that do no more, or are 
   await stream.stop();
 });
 
+Deno.test("a job that went and came back is told from its beginning, also if `from` named it, and went once however often", async () => {
+  const bench = jobsBench({ a: "1" });
+  bench.push("a", 1);
+  const first = await bench.open({ labelSelector: "sweep=1" });
+  const { continue: next } = jobObservationSchema.parse(first.heard()[0]?.data);
+  await first.stop();
+  bench.push("a", 2);
+  bench.hang();
+  const stream = await bench.open({ labelSelector: "sweep=1", from: { "uid-a": next } });
+  for (let times = 0; times < 20; times++) {
+    bench.label("a", "2");
+    bench.label("a", "1");
+  }
+  bench.away(false);
+  for (let tries = 0; tries < 3; tries++) await bench.clock.advance(10_000);
+  const heard = stream.heard();
+  assert.deepEqual(heard.filter(({ event }) => event !== "observation").map(({ event }) => event), [
+    "gone",
+    "synced",
+  ]);
+  const logs = heard.filter(({ event }) => event === "observation")
+    .map(({ data }) => jobObservationSchema.parse(data).log.map(({ value }) => value));
+  assert.deepEqual(logs, [["1", "2"]]);
+  await stream.stop();
+});
+
 Deno.test("a job of which the reader knows nothing yet is not told as gone; one that it named in `from` is", async () => {
   const bench = jobsBench({ a: "1", b: "1" });
   bench.fault(new SinkError("unavailable", "down"));
