@@ -114,8 +114,8 @@ Deno.test("createTrainJobController() lets a trial go when its search has ended"
   await run(
     async ({ cluster }) => {
       cluster.put(KINDS.clusterTrainingRuntime, runtime());
-      const { apiVersion, kind, metadata } = search;
-      const controller = { apiVersion, kind, name: "digits", uid: metadata.uid, controller: true };
+      const { apiVersion, kind, metadata: { uid = "" } } = search;
+      const controller = { apiVersion, kind, name: "digits", uid, controller: true };
       const since = { lastTransitionTime: "2026-01-01T00:00:00Z", reason: "R", message: "m" };
       const conditions = [{ type: "Complete", status: "True", ...since }];
       cluster.put(KINDS.optimizationJob, search);
