@@ -15,7 +15,7 @@ const trialRecordSchema = z.looseObject({
   name: z.string(),
   /** In the order of the search's parameters. */
   values: z.array(z.string()),
-  created: z.string(),
+  created: z.iso.datetime({ offset: true }),
   /** The UID of its TrainJob; absent until that is known to have been made. */
   uid: z.string().optional(),
   state: z.enum(TRIAL_RECORD_STATES),
@@ -23,7 +23,7 @@ const trialRecordSchema = z.looseObject({
   message: z.string().optional(),
   /** The objective, of a trial that is complete. */
   value: z.string().optional(),
-  ended: z.string().optional(),
+  ended: z.iso.datetime({ offset: true }).optional(),
 });
 export type TrialRecord = z.infer<typeof trialRecordSchema>;
 

@@ -85,8 +85,9 @@ export function createWorkQueue(options: {
   }
 
   function addAfter(key: string, ms: number): void {
+    if (Number.isNaN(ms)) throw new RangeError(`${key}: the time to wait is no number`);
     if (down) return;
-    if (!(ms > 0)) return add(key);
+    if (ms <= 0) return add(key);
     delayed.set(key, clock.monotonic() + ms);
     armTimer();
   }

@@ -84,11 +84,10 @@ function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
 }
 
 function handleSuccess(queue: WorkQueue, key: string, result: ReconcileResult): ReconcileOutcome {
-  queue.forget(key);
   const requeueAfterMs = result?.requeueAfterMs;
-  if (requeueAfterMs === undefined) return "success";
-  queue.addAfter(key, requeueAfterMs);
-  return "requeue";
+  if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
+  queue.forget(key);
+  return requeueAfterMs === undefined ? "success" : "requeue";
 }
 
 /** A controller; it starts with {@link Controller.run}. */

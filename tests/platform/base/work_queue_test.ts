@@ -60,6 +60,12 @@ Deno.test("`addAfter()` keeps the earliest time", async () => {
   assert.equal(await last, undefined);
 });
 
+Deno.test("`addAfter()` refuses what is no time", () => {
+  const { queue } = queueAt();
+  assert.throws(() => queue.addAfter("a", NaN), /a: the time to wait is no number/);
+  assert.equal(queue.depth, 0);
+});
+
 Deno.test("`addAfter()` sets no timer before a worker waits", async () => {
   const { clock, queue } = queueAt();
   queue.addAfter("a", 1000);

@@ -140,6 +140,17 @@ Deno.test("`createController()` requeues when the reconciliation asks for it", a
   });
 });
 
+Deno.test("`createController()` takes a time that is no number for an error, and backs off", async () => {
+  const reconcile = () => Promise.resolve({ requeueAfterMs: NaN });
+  await withController(reconcile, async ({ clock, controller, outcomes }) => {
+    controller.enqueue("a");
+    await settle();
+    await clock.advance(1000);
+    assert.ok(outcomes.length > 1 && outcomes.length < 12, `${outcomes.length} passes`);
+    assert.ok(outcomes.every((it) => it === "error"));
+  });
+});
+
 Deno.test("`createController()` comes back for what is due, whatever the back-off after an error is", async () => {
   const at: number[] = [];
   let clockOf = new FakeClock();
