@@ -206,7 +206,7 @@ async function keepTrials(pass: Pass, before: StoredRecords) {
 
 async function reconcile(pass: Pass): Promise<ReconcileResult> {
   const { options, job, search, attempts, making, signal, now } = pass;
-  const before = await readRecords(options.client, job, signal);
+  const before = await readRecords(options.client, pass, signal);
   const problems = before.trials.size === 0 ? searchProblems(job) : [];
   if (problems.length > 0) {
     const message = problemsSummary(problems);

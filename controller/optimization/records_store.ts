@@ -11,6 +11,7 @@ import {
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { recordsOf, type Search } from "../../trials/search/search_plan.ts";
 
 type Client = Pick<KubeClient, "get" | "create" | "patch">;
 type Changes = ReadonlyMap<number, TrialRecord>;
@@ -19,8 +20,8 @@ type Changes = ReadonlyMap<number, TrialRecord>;
 export interface StoredRecords {
   /** The UID of the ConfigMap; undefined if there is none. */
   readonly uid: string | undefined;
-  /** Whether the ConfigMap is this search's. */
-  readonly isOwn: boolean;
+  /** Whose the ConfigMap is: a former search of the name leaves it to the garbage collector. */
+  readonly isOwn: true | "former" | "other";
   readonly trials: ReadonlyMap<number, TrialRecord>;
 }
 
@@ -29,17 +30,17 @@ const keyOfRecords = ({ metadata: { namespace, name = "" } }: OptimizationJob) =
   name: trialRecordsName(name),
 });
 
-/** Reads the records of a search from the API server. */
+/** Reads the records of a search from the API server; what it did not write itself is none. */
 export async function readRecords(
   client: Client,
-  job: OptimizationJob,
+  { job, search }: { readonly job: OptimizationJob; readonly search: Search },
   signal: AbortSignal,
 ): Promise<StoredRecords> {
   const configMap = await getOrUndefined(client, KINDS.configMap, keyOfRecords(job), { signal });
   if (configMap === undefined) return { uid: undefined, isOwn: true, trials: new Map() };
   const { metadata, data } = configMap;
   const isOwn = isControlledBy(metadata, job.metadata.uid ?? "");
-  const { trials } = readTrialRecords(isOwn ? data : {});
+  const trials = recordsOf(job, search, readTrialRecords(isOwn ? data : {}).trials);
   return { uid: metadata?.uid, isOwn, trials };
 }
 

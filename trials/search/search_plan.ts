@@ -1,6 +1,7 @@
 /** Plan of a search: how many trials it has, their values, and which of them are to be made next. Pure. */
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import { trialName, type TrialRecord } from "../../crds/trial_records.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { type GridParameter, gridPoint, gridSize } from "./grid_search.ts";
 import { randomValues } from "./random_search.ts";
 import { readSpace, type Space } from "./search_space.ts";
@@ -41,6 +42,20 @@ export function readSearch({ metadata, spec }: OptimizationJob): Search {
     trials: numTrials,
     valuesOf: (index) => randomValues(parameters, seed, index),
   };
+}
+
+/**
+ * Returns the records that are of trials of the search, by name and values: whoever may write the ConfigMap shall not
+ * choose what is made.
+ */
+export function recordsOf(
+  job: OptimizationJob,
+  { trials, valuesOf }: Search,
+  records: TrialRecords,
+): TrialRecords {
+  const isOwn = ([index, { name, values }]: readonly [number, TrialRecord]) =>
+    index < trials && name === trialName(job.metadata, index) && sameJson(values, valuesOf(index));
+  return new Map([...records].filter(isOwn));
 }
 
 /** Whether a trial has not ended. */

@@ -2,6 +2,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
+import type { TrialRecord } from "../../../crds/trial_records.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { optimizationJob, type SearchParts } from "../../trials/search/builders.ts";
 import { invalid } from "../memory_cluster.ts";
@@ -372,6 +373,32 @@ Deno.test("records of another search are left as they are, and nothing is made",
   await world.settle();
   equal(world.creations.length, 2);
 });
+
+const since = "2026-01-01T00:00:00Z";
+const forged: Record<string, (own: TrialRecord) => Record<string, unknown>> = {
+  "under another name": (own) => ({ ...own, name: "innocent" }),
+  "with other values": (own) => ({ ...own, values: ["666"] }),
+  "with more values": (own) => ({ ...own, values: [...own.values, "x"] }),
+  "with a time that is none": (own) => ({ ...own, created: "x" }),
+};
+for (const [what, forge] of Object.entries(forged)) {
+  Deno.test(`a record ${what} makes no TrainJob, and is written anew`, async () => {
+    const world = await begin();
+    const [own] = world.records.values();
+    ok(own);
+    const data = {
+      "trial.0": JSON.stringify(forge(own)),
+      "trial.99": JSON.stringify({ ...own, name: "digits-01234567-99", uid: undefined }),
+    };
+    world.cluster.edit(KINDS.configMap, "ns/digits-trials", { data });
+    world.driver.enqueue("ns/digits");
+    await world.settle();
+    deepEqual(world.records.get(0), { ...own, created: since });
+    equal(world.trials.length, 2);
+    deepEqual([...new Set(world.creations)], [0, 1].map((it) => `ns/${world.name(it)}`));
+    ok(!(Number(world.driver.requeues.get("ns/digits")) < 1000));
+  });
+}
 
 Deno.test("records that were deleted are made again from the TrainJobs that are there", async () => {
   const world = await begin();
