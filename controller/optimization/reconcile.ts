@@ -207,6 +207,7 @@ async function keepTrials(pass: Pass, before: StoredRecords) {
 async function reconcile(pass: Pass): Promise<ReconcileResult> {
   const { options, job, search, attempts, making, signal, now } = pass;
   const before = await readRecords(options.client, pass, signal);
+  if (before.owner === "former") return { requeueAfterMs: OUTDATED_RETRY_MS };
   const problems = before.trials.size === 0 ? searchProblems(job) : [];
   if (problems.length > 0) {
     const message = problemsSummary(problems);
@@ -216,7 +217,7 @@ async function reconcile(pass: Pass): Promise<ReconcileResult> {
     await writeSearchStatus(options, job, status, signal);
     return;
   }
-  if (!before.isOwn) {
+  if (before.owner === "other") {
     const message = `ConfigMap ${trialRecordsName(job.metadata.name ?? "")} is not of this ` +
       "search: delete it, or give the search another name";
     const findings = { obstacle: { reason: SEARCH_REASONS.recordsTaken, message } };

@@ -9,7 +9,11 @@ import {
   trialRecordsName,
 } from "../../crds/trial_records.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
+import {
+  controllerReference,
+  isControlledBy,
+  isOfPredecessor,
+} from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { recordsOf, type Search } from "../../trials/search/search_plan.ts";
 
@@ -21,7 +25,7 @@ export interface StoredRecords {
   /** The UID of the ConfigMap; undefined if there is none. */
   readonly uid: string | undefined;
   /** Whose the ConfigMap is: a former search of the name leaves it to the garbage collector. */
-  readonly isOwn: true | "former" | "other";
+  readonly owner: "search" | "former" | "other";
   readonly trials: ReadonlyMap<number, TrialRecord>;
 }
 
@@ -37,11 +41,12 @@ export async function readRecords(
   signal: AbortSignal,
 ): Promise<StoredRecords> {
   const configMap = await getOrUndefined(client, KINDS.configMap, keyOfRecords(job), { signal });
-  if (configMap === undefined) return { uid: undefined, isOwn: true, trials: new Map() };
+  if (configMap === undefined) return { uid: undefined, owner: "search", trials: new Map() };
   const { metadata, data } = configMap;
   const isOwn = isControlledBy(metadata, job.metadata.uid ?? "");
+  const isFormer = isOfPredecessor(metadata, KINDS.optimizationJob, job.metadata);
   const trials = recordsOf(job, search, readTrialRecords(isOwn ? data : {}).trials);
-  return { uid: metadata?.uid, isOwn, trials };
+  return { uid: metadata?.uid, owner: isOwn ? "search" : isFormer ? "former" : "other", trials };
 }
 
 /** Makes the ConfigMap of a search with its first records. */

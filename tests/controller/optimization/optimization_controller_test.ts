@@ -374,6 +374,24 @@ Deno.test("records of another search are left as they are, and nothing is made",
   equal(world.creations.length, 2);
 });
 
+Deno.test("the records of a former search of the name are waited for, and told of nobody", async () => {
+  const world = new SearchWorld();
+  const { apiVersion, kind } = optimizationJob();
+  const owner = { apiVersion, kind, name: "digits", uid: "former", controller: true };
+  world.cluster.put(KINDS.configMap, {
+    metadata: { namespace: "ns", name: "digits-trials", ownerReferences: [owner] },
+    data: { "trial.0": JSON.stringify({ name: "x", values: ["1"], state: "Failed" }) },
+  });
+  await world.create(optimizationJob());
+  deepEqual(world.conditions, []);
+  equal(world.driver.requeues.get("ns/digits"), 500);
+  world.cluster.remove(KINDS.configMap, "ns/digits-trials");
+  world.driver.enqueue("ns/digits");
+  await world.settle();
+  equal(world.creations.length, 2);
+  deepEqual(world.driver.errors, []);
+});
+
 const since = "2026-01-01T00:00:00Z";
 const forged: Record<string, (own: TrialRecord) => Record<string, unknown>> = {
   "under another name": (own) => ({ ...own, name: "innocent" }),
