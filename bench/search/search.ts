@@ -1,13 +1,14 @@
-/** `deno task bench search`: pruners beside Optuna's, and what the stops of pruned trials cost. */
+/** `deno task bench search`: pruners beside Optuna's, what the stops of pruned trials cost, and what pruning saves. */
 import { parseArgs } from "node:util";
 import type { Benchmark } from "../result.ts";
 import { comparePruners } from "./pruners.ts";
+import { measureSavings } from "./savings.ts";
 import { measureStops } from "./stops.ts";
 
 export const search: Benchmark = {
   about:
-    "searches: pruners beside Optuna itself, --pruners [--histories N] [--seed N]; and what stops " +
-    "cost, --stops [--trials N]; both without either",
+    "searches: pruners beside Optuna itself, --pruners [--histories N] [--seed N]; what stops " +
+    "cost, --stops [--trials N]; what pruning saves, --savings; all without any of these",
   takesOptions: true,
   async run(say, options) {
     const { values } = parseArgs({
@@ -15,16 +16,19 @@ export const search: Benchmark = {
       options: {
         pruners: { type: "boolean", default: false },
         stops: { type: "boolean", default: false },
+        savings: { type: "boolean", default: false },
         trials: { type: "string", default: "1200" },
         histories: { type: "string", default: "1000" },
         seed: { type: "string", default: "1" },
       },
     });
-    const { pruners, stops, seed, histories, trials } = values;
-    const compared = pruners || !stops
+    const { pruners, stops, savings, seed, histories, trials } = values;
+    const isAll = !pruners && !stops && !savings;
+    const compared = pruners || isAll
       ? await comparePruners({ seed: Number(seed), histories: Number(histories), say })
       : [];
-    const measured = stops || !pruners ? await measureStops({ trials: Number(trials), say }) : [];
-    return [...compared, ...measured];
+    const measured = stops || isAll ? await measureStops({ trials: Number(trials), say }) : [];
+    const saved = savings || isAll ? await measureSavings({ say }) : [];
+    return [...compared, ...measured, ...saved];
   },
 };
