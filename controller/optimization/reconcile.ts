@@ -5,6 +5,7 @@ import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.t
 import { SEARCH_REASONS, TRIAL_REASONS } from "../../crds/optimization_names.ts";
 import { type TrialRecord, trialRecordsName } from "../../crds/trial_records.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { type BoundedCache, createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
@@ -12,13 +13,7 @@ import { OUTDATED_RETRY_MS, readAgain } from "../../platform/kit/fresh_read.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
-import {
-  isAlreadyExists,
-  isInvalid,
-  isStale,
-  KubeError,
-  messageOf,
-} from "../../platform/kube/errors.ts";
+import { isAlreadyExists, isInvalid, KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Cache } from "../../platform/kube/watching/informer.ts";
@@ -44,6 +39,7 @@ import {
   type TrialEnd,
 } from "../../trials/search/trial_end.ts";
 import { trialJob } from "../../trials/search/trial_job.ts";
+import { isRefusal } from "../trainjob/act.ts";
 import { readRecords, type StoredRecords, writeRecords } from "./records_store.ts";
 import { type SearchEvents, tellFailures, writeSearchStatus } from "./status_write.ts";
 import { type OpenTrial, trialWaits } from "./trial_waits.ts";
@@ -65,9 +61,17 @@ export interface SearchReconcilerOptions extends SearchEvents {
   readonly lastValue: LastValue;
 }
 
+/** Time for which errors that may pass by themselves are not told. */
+const PASSING_MS = 30_000;
+/** Searches of which it is remembered since when their trials cannot be made. */
+const FAILING_MAX = 1_000;
+
 /** What a pass works with. */
 interface Pass {
-  readonly options: SearchReconcilerOptions;
+  readonly options: SearchReconcilerOptions & {
+    /** By the UID of a search, since when its trials cannot be made. */
+    readonly failingSince: BoundedCache<number>;
+  };
   readonly job: OptimizationJob;
   readonly search: Search;
   /** What was attempted to see how trials have ended, and to write the status. */
@@ -170,11 +174,20 @@ async function goesOn({ options: { client }, job, signal }: Pass): Promise<boole
   return live !== undefined && !hasSearchEnded(live);
 }
 
-/** Returns the condition of what could not be made; undefined if all could, or nothing is known of it. */
-function obstacleOf({ making: { errors } }: Pass): SearchFindings["obstacle"] {
-  const refusals = errors.filter((it) => it instanceof KubeError && !isStale(it));
-  if (refusals.length === 0) return undefined;
-  return { reason: SEARCH_REASONS.creationFailed, message: messageOf(refusals[0]) };
+/** Returns the condition of what could not be made; undefined if all could. What may pass by itself is told once it has lasted. */
+function obstacleOf({ options, job, making: { errors } }: Pass): SearchFindings["obstacle"] {
+  const { clock, failingSince } = options;
+  const { uid = "" } = job.metadata;
+  if (errors.length === 0) {
+    failingSince.delete(uid);
+    return undefined;
+  }
+  const now = clock.now();
+  const since = failingSince.get(uid) ?? now;
+  failingSince.set(uid, since);
+  const error = errors.find(isRefusal) ?? (now - since < PASSING_MS ? undefined : errors[0]);
+  if (error === undefined) return "unknown";
+  return { reason: SEARCH_REASONS.creationFailed, message: messageOf(error) };
 }
 
 /** Brings records and TrainJobs of a search up to date; returns undefined if the cache of searches is behind. */
@@ -242,6 +255,7 @@ async function reconcile(pass: Pass): Promise<ReconcileResult> {
  * before its TrainJob is made, so that none is made twice, and never more run than may.
  */
 export function createSearchReconciler(options: SearchReconcilerOptions) {
+  const failingSince = createBoundedCache<number>(FAILING_MAX);
   return async (key: string, signal: AbortSignal): Promise<ReconcileResult> => {
     const job = options.searchWrites.latest(key, options.searches.get(key));
     const isGone = job === undefined || job.metadata.deletionTimestamp !== undefined;
@@ -249,7 +263,7 @@ export function createSearchReconciler(options: SearchReconcilerOptions) {
     const now = rfc3339(options.clock.now());
     const [attempts, making] = [new Attempts(signal), new Attempts(signal)];
     return await reconcile({
-      options,
+      options: { ...options, failingSince },
       job,
       search: readSearch(job),
       attempts,

@@ -85,8 +85,8 @@ export function searchEnd(
 
 /** What a pass has found out beside the records. */
 export interface SearchFindings {
-  /** Why the TrainJob of a trial, or the records, cannot be made; undefined if all are. */
-  readonly obstacle?: { readonly reason: string; readonly message: string } | undefined;
+  /** Why the TrainJob of a trial, or the records, cannot be made; undefined if all are. What is unknown changes nothing. */
+  readonly obstacle?: { readonly reason: string; readonly message: string } | "unknown" | undefined;
   /** What trials wait for that have been made and do not run, in words. */
   readonly waits?: readonly string[];
   /** How the search has ended. */
@@ -101,6 +101,7 @@ function createdUpdates(
   { obstacle }: SearchFindings,
 ): Update[] {
   const { created } = SEARCH_CONDITIONS;
+  if (obstacle === "unknown") return [];
   if (obstacle !== undefined) return [[created, false, obstacle.reason, obstacle.message]];
   const isMade = [...records.values()].some(({ uid }) => uid !== undefined);
   if (!isMade) return [];

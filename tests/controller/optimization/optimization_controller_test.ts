@@ -17,6 +17,15 @@ const GRID = {
   parameters: ["a categorical x y", "b categorical 1 2 3"],
   spec: { searchAlgorithm: { grid: {} }, numTrials: 100, parallelTrials: 4 },
 };
+const FAILED = {
+  conditions: [{
+    type: "Failed",
+    status: "True",
+    reason: "R",
+    message: "m",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  }],
+};
 const quota = new KubeError('trainjobs "x" is forbidden: exceeded quota: jobs', {
   code: 403,
   reason: "Forbidden",
@@ -284,6 +293,32 @@ Deno.test("a quota is waited for, and told", async () => {
   match(world.conditions[0] ?? "", /^Created=True/);
   deepEqual(world.states, ["0 Running", "1 Running"]);
   equal(world.trials.length, 2);
+});
+
+Deno.test("what may pass by itself is told once it has lasted, and changes nothing before", async () => {
+  const world = new SearchWorld();
+  let isBusy = true;
+  const busy = new KubeError("too many requests", { code: 429, reason: "TooManyRequests" });
+  world.cluster.faults.push(({ verb, kind }, phase) =>
+    isBusy && verb === "create" && kind === "TrainJob" && phase === "before" ? busy : undefined
+  );
+  const created = () => world.conditions.find((it) => it.startsWith("Created")) ?? "";
+  const pass = async (ms: number) => {
+    await world.clock.advance(ms);
+    await world.driver.pass();
+    return created();
+  };
+  world.cluster.put(KINDS.optimizationJob, optimizationJob());
+  deepEqual([await pass(0), await pass(29_999)], ["", ""]);
+  equal(await pass(1), "Created=False/TrainJobsCreationFailed: too many requests");
+  isBusy = false;
+  await world.settle();
+  match(created(), /^Created=True/);
+  isBusy = true;
+  world.cluster.edit(KINDS.trainJob, `ns/${world.name(0)}`, { status: FAILED });
+  match(await pass(0), /^Created=True/);
+  match(await pass(29_999), /^Created=True/);
+  match(await pass(1), /^Created=False/);
 });
 
 for (const [what, refusal] of Object.entries({ "a quota": quota, "an admission": invalid("no") })) {
