@@ -112,7 +112,10 @@ async function observeTrials(pass: Pass, { trials }: StoredRecords) {
   const made = [...trials].filter(([, it]) => isOpenTrial(it) && it.uid !== undefined);
   await pass.attempts.each(made, async ([index, record]) => {
     const job = await jobOf(pass, record);
-    const end = await endOfTrial(pass, job);
+    const end = await endOfTrial(pass, job).catch((error) => {
+      if (job !== undefined) open.push({ record, job, unread: messageOf(error) });
+      throw error;
+    });
     if (end !== undefined) ended.set(index, { ...record, ...end, ended: pass.now });
     else if (job !== undefined) open.push({ record, job });
   });

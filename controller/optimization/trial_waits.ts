@@ -1,6 +1,6 @@
 /** Waits of trials that have been made and do not run, in words. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { obstacleOf, shownStateOf, suspensionOf } from "../../crds/job_state.ts";
+import { endTimeOf, obstacleOf, shownStateOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { TrialRecord } from "../../crds/trial_records.ts";
@@ -18,9 +18,14 @@ const CAUSE_LENGTH = 300;
 export interface OpenTrial {
   readonly record: TrialRecord;
   readonly job: TrainJob;
+  /** Why the log of one that is complete cannot be read. */
+  readonly unread?: string;
 }
 
 const SUSPENDED = "suspended until it is resumed, such as by Kueue once a quota admits it";
+const UNREAD = "it is complete, and its log cannot be read";
+/** After the end of a job its log may be unread for a moment, such as under a new leader. */
+const UNREAD_MS = 30_000;
 const NOT_STARTED = "no pod of it runs yet: its events say why";
 
 /** Returns what a TrainJob waits for by its conditions. */
@@ -30,8 +35,9 @@ function causeOf(job: TrainJob): string | undefined {
   return resources?.status === "False" ? resources.message : obstacleOf(TRAINJOB, job)?.message;
 }
 
-/** Returns when a TrainJob that says nothing, and has not begun, waits for long; undefined if it runs. */
-function longWaitMs({ record, job }: OpenTrial): number | undefined {
+/** Returns when a TrainJob that says nothing waits for long: it has not begun, or its log cannot be read; undefined if it runs. */
+function longWaitMs({ record, job, unread }: OpenTrial): number | undefined {
+  if (unread !== undefined) return Date.parse(endTimeOf(TRAINJOB, job) ?? "") + UNREAD_MS;
   return shownStateOf(TRAINJOB, job) === "Created"
     ? Date.parse(record.created) + LONG_WAIT_MS
     : undefined;
@@ -50,7 +56,8 @@ export function trialWaits(open: readonly OpenTrial[], nowMs: number) {
   for (const trial of open) {
     const since = longWaitMs(trial);
     const isLong = since !== undefined && since <= nowMs;
-    const cause = causeOf(trial.job) ?? (isLong ? NOT_STARTED : undefined);
+    const silent = trial.unread === undefined ? NOT_STARTED : `${UNREAD}: ${trial.unread}`;
+    const cause = causeOf(trial.job) ?? (isLong ? silent : undefined);
     if (cause !== undefined) {
       byCause.set(cause, [...byCause.get(cause) ?? [], trial.record.name]);
     } else if (since !== undefined) due.push(since - nowMs);

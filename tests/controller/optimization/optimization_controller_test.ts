@@ -380,6 +380,23 @@ Deno.test("trials that wait are told with what they wait for", async () => {
   );
 });
 
+Deno.test("a log that cannot be read for long is told", async () => {
+  const world = await begin();
+  world.values.set(world.name(0), new Error("the log is replayed"));
+  await world.end(0).catch(() => {});
+  equal(world.conditions[1], "Running=True/TrialsRunning: 2 of 4 trials run; 2 to come");
+  await world.clock.advance(30_000);
+  await world.driver.pass();
+  equal(
+    world.conditions[1],
+    `Running=True/TrialsRunning: 2 of 4 trials run; 2 to come; ${world.name(0)} waits: it is ` +
+      "complete, and its log cannot be read: the log is replayed",
+  );
+  world.values.set(world.name(0), "1");
+  await world.settle();
+  match(world.conditions[1] ?? "", /2 of 4 trials run; 1 complete; 1 to come$/);
+});
+
 Deno.test("a TrainJob of somebody else that has a trial's name is left as it is", async () => {
   const world = new SearchWorld();
   world.cluster.put(KINDS.trainJob, {
