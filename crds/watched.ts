@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { KINDS } from "./kinds.ts";
-import type { Kind } from "../platform/kube/resource.ts";
+import type { Kind, KubeMeta, KubeObject } from "../platform/kube/resource.ts";
 import { findCondition } from "../platform/kube/conditions.ts";
 import { type ConfigMap, type Pod, schemas } from "../platform/kube/kubernetes.ts";
 import {
@@ -23,7 +23,6 @@ import { conditionSchema } from "./job_kind.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { KATIB } from "./katib_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
-import type { TrainJob } from "./trainjob.ts";
 import type { Trial } from "./trial.ts";
 import { POD_CONDITIONS } from "./pod_names.ts";
 import { V1_LABELS } from "./v1/names.ts";
@@ -249,14 +248,19 @@ function parseJobSet(value: unknown): JobSet {
   };
 }
 
-/** The TrainJob without what `kubectl apply` remembers of it, which is all of it once more. */
-function parseTrainJob(value: unknown): TrainJob {
-  const trainJob = KINDS.trainJob.parse(value);
-  const { metadata: { annotations, ...metadata } } = trainJob;
-  if (annotations?.[LAST_APPLIED] === undefined) return trainJob;
-  const { [LAST_APPLIED]: _, ...others } = annotations;
-  const left = Object.keys(others).length > 0 ? { annotations: others } : {};
-  return { ...trainJob, metadata: { ...metadata, ...left } };
+/** Objects without what `kubectl apply` remembers of them, which is all of them once more. */
+function unapplied<T extends KubeObject & { metadata: KubeMeta }>(kind: Kind<T>): Kind<T> {
+  return {
+    ...kind,
+    parse(value) {
+      const object = kind.parse(value);
+      const { metadata: { annotations, ...metadata } } = object;
+      if (annotations?.[LAST_APPLIED] === undefined) return object;
+      const { [LAST_APPLIED]: _, ...others } = annotations;
+      const left = Object.keys(others).length > 0 ? { annotations: others } : {};
+      return { ...object, metadata: { ...metadata, ...left } };
+    },
+  };
 }
 
 const runSpecHead = z.object({
@@ -298,7 +302,8 @@ function parsePod(value: unknown): WatchedPod {
 
 /** Kinds of which less than all is kept; their parsers leave the rest out. */
 export const WATCHED = {
-  trainJob: { ...KINDS.trainJob, parse: parseTrainJob },
+  trainJob: unapplied(KINDS.trainJob),
+  optimizationJob: unapplied(KINDS.optimizationJob),
   jobSet: { ...KINDS.jobSet, parse: parseJobSet },
   trial: { ...KINDS.trial, parse: parseTrial },
   pod: { ...KINDS.pod, parse: parsePod },

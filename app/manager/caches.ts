@@ -113,7 +113,7 @@ export function createCaches(options: {
     // Most clusters have no Katib.
     trials: servedCache(WATCHED.trial, { indexes: trialIndexes }),
     // Nor may upstream's definition of searches be there.
-    optimizationJobs: servedCache(KINDS.optimizationJob),
+    optimizationJobs: servedCache(WATCHED.optimizationJob),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ANNOTATIONS, LAST_APPLIED } from "../../crds/names.ts";
 import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { CHILD_CONFIG_MAP, mayBeChild, WATCHED } from "../../crds/watched.ts";
+import { optimizationJob } from "../trials/search/builders.ts";
 
 /** A JobSet with one job, as the API server has it. */
 function jobSet(spec: Record<string, unknown>) {
@@ -335,6 +336,14 @@ const CASES: Readonly<
       metadata: { name: "j", annotations: { mine: "x" } },
       spec: { runtimeRef: { name: "torch" }, unknown: [1] },
     },
+  },
+  "an OptimizationJob: all but what kubectl remembers of it": {
+    parse: WATCHED.optimizationJob.parse,
+    given: {
+      ...optimizationJob(),
+      metadata: { name: "j", annotations: { [LAST_APPLIED]: "{}", mine: "x" } },
+    },
+    held: { ...optimizationJob(), metadata: { name: "j", annotations: { mine: "x" } } },
   },
   "a TrainJob without other annotations: none": {
     parse: WATCHED.trainJob.parse,

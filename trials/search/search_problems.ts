@@ -6,15 +6,18 @@ import { readObjective } from "../../crds/objective.ts";
 import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
 import { readPruner } from "../../crds/pruner.ts";
 import { TRAINER_ENV_MAX } from "../../crds/trainjob.ts";
-import { longestValue, readSpace } from "./search_space.ts";
+import { jsonBytes, longestValue, readSpace } from "./search_space.ts";
 import { objectiveText } from "./trial_job.ts";
 import { variablesOf } from "./trial_variables.ts";
 
 /** Most bytes of all values in the records of trials, of the MiB that a ConfigMap holds. */
 const VALUES_BYTES = 900 * 1024;
+/** Most bytes of a template, as JSON: there may be a hundred TrainJobs with all of it, and caches hold them. */
+const TEMPLATE_BYTES = 64 * 1024;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const PARAMETERS = "spec.parameters";
-const ENV = "spec.trainJobTemplate.spec.trainer.env";
+const TEMPLATE = "spec.trainJobTemplate";
+const ENV = `${TEMPLATE}.spec.trainer.env`;
 
 /** The names of trials begin with that of the search, and a label has it. */
 function nameProblems({ metadata: { name = "" } }: OptimizationJob): FieldProblem[] {
@@ -36,6 +39,14 @@ function annotationProblems({ metadata, spec }: OptimizationJob): FieldProblem[]
     field: field === "" ? place : `${place}.${field}`,
   }));
   return [...objective, ...problems];
+}
+
+function templateProblems({ spec: { trainJobTemplate } }: OptimizationJob): FieldProblem[] {
+  const bytes = jsonBytes(trainJobTemplate);
+  if (bytes <= TEMPLATE_BYTES) return [];
+  const message = `has ${bytes} bytes as JSON, at most ${TEMPLATE_BYTES} are allowed, since each ` +
+    "trial is an object of that size: move what is long into a runtime, a ConfigMap or the image";
+  return [{ field: TEMPLATE, message }];
 }
 
 /** Names that are no variables, and variables that two have. */
@@ -85,9 +96,9 @@ function spaceProblems({ spec }: OptimizationJob): FieldProblem[] {
 
 /**
  * Returns what is wrong with a search, with its fields: bounds and choices, variables, its name, the annotation of its
- * pruner. Of the template it says only what concerns variables: the TrainJob that it makes is checked as TrainJobs are.
+ * pruner, and the size of its template. Of that it says else only what concerns variables: the TrainJob that it makes is checked as TrainJobs are.
  */
 export function searchProblems(job: OptimizationJob): FieldProblem[] {
-  return [nameProblems, annotationProblems, spaceProblems, variableProblems]
+  return [nameProblems, annotationProblems, spaceProblems, templateProblems, variableProblems]
     .flatMap((problemsOf) => problemsOf(job));
 }

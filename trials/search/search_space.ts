@@ -120,10 +120,13 @@ export function valueAtPoint(space: Space, u: number): string {
 
 /** Longest text of a double. */
 const NUMBER_LENGTH = "-2.2250738585072014e-308".length;
-const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+
+/** Returns the bytes of a value as JSON. */
+export const jsonBytes = (value: unknown): number =>
+  new TextEncoder().encode(JSON.stringify(value)).length;
 
 /** Returns the most bytes that a value takes as JSON. */
 export function longestValue(space: Space): number {
   if (space.kind !== "categorical") return NUMBER_LENGTH + 2;
-  return Math.max(...space.choices.map((it) => bytesOf(JSON.stringify(it))));
+  return Math.max(...space.choices.map(jsonBytes));
 }

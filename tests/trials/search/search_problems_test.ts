@@ -17,6 +17,13 @@ const withEnv = (...names: string[]) => ({
     trainer: { env: names.map((name) => ({ name, value: "" })) },
   },
 });
+/** A template of that many bytes. */
+function withSize(bytes: number) {
+  const make = (value: string) => ({
+    spec: { runtimeRef: { name: "torch" }, trainer: { env: [{ name: "A", value }] } },
+  });
+  return make("x".repeat(bytes - JSON.stringify(make("")).length));
+}
 const pruner = (text: string) => ({ annotations: { [ANNOTATIONS.pruner]: text } });
 const hundred = (make: (index: number) => string) => Array.from({ length: 100 }, (_, i) => make(i));
 const wide = `p categorical ${"x".repeat(64)}`;
@@ -145,6 +152,17 @@ const cases: Record<string, Case> = {
   "records that it just holds": {
     search: { spec: { numTrials: 100 }, parameters: hundred((i) => wide.replace("p", `P${i}`)) },
     want: [],
+  },
+  "a template that is as large as it may be": {
+    search: { template: withSize(65_536) },
+    want: [],
+  },
+  "a template that would make large objects": {
+    search: { template: withSize(65_537) },
+    want: [
+      "spec.trainJobTemplate: has 65537 bytes as JSON, at most 65536 are allowed, since each trial " +
+      "is an object of that size: move what is long into a runtime, a ConfigMap or the image",
+    ],
   },
   "a name that begins with a digit": {
     search: { name: "7days" },
