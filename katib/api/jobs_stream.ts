@@ -8,7 +8,9 @@ import {
   type PagesAnswer,
   type PagesAsk,
 } from "../../owner/observations/observation_asks.ts";
-import { type JobState, observationOfJob } from "./observation_state.ts";
+import { comeAgain, type Refused } from "../../platform/http/replicas/owner_router.ts";
+import type { JobObservation } from "./messages.ts";
+import { type JobPage, type JobState, observationOfJob } from "./observation_state.ts";
 import { type Changed, pauseMs, SentJob } from "./sent_job.ts";
 
 /** Options of {@link JobsStream}. */
@@ -33,7 +35,7 @@ export interface JobsStreamOptions {
 }
 
 const sentJob = ({ state }: JobsStreamOptions, job: JobRef, from: Position | undefined) =>
-  new SentJob({
+  new SentJob<JobPage, JobObservation>({
     from,
     state: () => state(job),
     tell: (...told) => observationOfJob(job, ...told),
@@ -46,6 +48,12 @@ interface StreamedJob {
   isKnown: boolean;
   stop: () => void;
 }
+
+/** Said of a page that an answer lacks. */
+const MISSING = comeAgain("the answer was incomplete");
+
+/** What is told in place of a page that cannot be read now. */
+const unread = ({ reason }: Refused): JobPage => ({ rows: [], more: true, problem: reason });
 
 const TOO_MANY: StreamEnd = {
   kind: "reader",
@@ -97,13 +105,13 @@ export class JobsStream {
 
   /** Sends what is new. Returns why the stream ends, if it has to. */
   async sendNews(write: WriteEvents): Promise<StreamEnd | void> {
-    for (let hasAnswer = true; hasAnswer && !this.#over.aborted;) {
+    for (let hasAnswer = true; !this.#over.aborted;) {
       if (this.#isFull) return TOO_MANY;
       for (const { name, uid } of this.#gone.splice(0)) {
         await write(eventText("gone", undefined, { job: { name, uid } }));
       }
       await this.#tellSynced(write);
-      const batch = this.#takeDue();
+      const batch = hasAnswer ? this.#takeDue() : [];
       if (batch.length === 0) return;
       hasAnswer = await this.#sendPages(batch, write);
     }
@@ -159,31 +167,40 @@ export class JobsStream {
     if ("retryAfterMs" in answer) {
       this.#together = Math.max(1, this.#together >> 1);
       this.#comeAgain(batch, answer.retryAfterMs);
+      const [only, ...others] = batch;
+      if (only && others.length === 0) await this.#tell(only, unread(answer), write);
       return false;
     }
     this.#together = Math.min(PAGES_PER_ASK, 2 * this.#together);
     const left: string[] = [];
     for (const [index, streamed] of batch.entries()) {
-      const { job: { uid }, sent } = streamed;
-      const page = answer.pages[index];
-      if (this.#jobs.get(uid) !== streamed) continue;
-      if (page === undefined || "retryAfterMs" in page) {
-        this.#comeAgain([streamed], page?.retryAfterMs ?? 1000);
+      const { uid } = streamed.job;
+      const page = answer.pages[index] ?? MISSING;
+      if ("retryAfterMs" in page) {
+        this.#comeAgain([streamed], page.retryAfterMs);
+        await this.#tell(streamed, unread(page), write);
       } else if (page.more && page.rows.length === 0) {
         left.push(uid);
       } else {
-        const news = sent.news(page);
         if (page.more) this.#due.add(uid);
-        else this.#unsent?.delete(uid);
-        if (news === undefined) continue;
-        streamed.isKnown = true;
-        this.#lastId = Math.max(this.#lastId + 1, this.options.clock.now());
-        await write(eventText("observation", this.#lastId, news));
+        await this.#tell(streamed, page, write);
       }
     }
     // Those for which there was no room come first now.
     if (left.length > 0) this.#due = new Set([...left, ...this.#due]);
     return true;
+  }
+
+  /** Sends what is new of a job. Of the beginning it is sent with its last page, and with the word that there is none now. */
+  async #tell(streamed: StreamedJob, page: JobPage, write: WriteEvents): Promise<void> {
+    const { job: { uid }, sent } = streamed;
+    if (this.#over.aborted || this.#jobs.get(uid) !== streamed) return;
+    if (!page.more || page.problem !== undefined) this.#unsent?.delete(uid);
+    const news = sent.news(page);
+    if (news === undefined) return;
+    streamed.isKnown = true;
+    this.#lastId = Math.max(this.#lastId + 1, this.options.clock.now());
+    await write(eventText("observation", this.#lastId, news));
   }
 
   /** Reads the jobs again after a pause. */

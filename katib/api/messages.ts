@@ -54,6 +54,8 @@ export const jobObservationSchema = z.object({
     description:
       "Present if the rest of the log so far is in later events; a state that has ended is the last word without it.",
   }),
+  problem: text("Present, with `more`, if the log cannot be read now: why. It is tried again.")
+    .optional(),
 });
 export type JobObservation = z.infer<typeof jobObservationSchema>;
 

@@ -121,7 +121,7 @@ function pathItem({ kind }: JobKind, { implied }: JobKinds) {
 
 const JOBS_EVENTS =
   "`event: observation` for each job that matches, once at the beginning, then with its new rows or state; " +
-  "`event: synced` when all that matched at the beginning have been sent; `event: gone` for one that was deleted " +
+  "`event: synced` when all that matched at the beginning have been sent, those whose log cannot be read now with that; `event: gone` for one that was deleted " +
   "or matches no more; `event: end` with a reason when the server ends the stream.";
 
 /** The path at which the observations of many jobs of one kind are streamed. */

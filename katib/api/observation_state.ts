@@ -94,11 +94,14 @@ export function observationOf(
   };
 }
 
+/** A page of one of many jobs; with a `problem` if it cannot be read now. */
+export type JobPage = SeenPage & { readonly problem?: string };
+
 /** Puts together what a stream of many jobs tells of one of them. */
 export function observationOfJob(
   { name, uid }: JobRef,
   state: JobState,
-  { rows, more }: SeenPage,
+  { rows, more, problem }: JobPage,
   next: Position | undefined,
 ): JobObservation {
   return {
@@ -107,5 +110,6 @@ export function observationOfJob(
     log: rows,
     ...(next === undefined ? {} : { continue: positionText(next) }),
     ...(more && { more }),
+    ...(problem !== undefined && { problem }),
   };
 }

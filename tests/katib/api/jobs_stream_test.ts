@@ -216,7 +216,7 @@ Deno.test("a job that went and came back is told from its beginning, also if `fr
 
 Deno.test("a job of which the reader knows nothing yet is not told as gone; one that it named in `from` is", async () => {
   const bench = jobsBench({ a: "1", b: "1" });
-  bench.fault(new SinkError("unavailable", "down"));
+  bench.away(true);
   const stream = await bench.open({ labelSelector: "sweep=1", from: { "uid-b": "0.0" } });
   assert.deepEqual(stream.heard(), []);
   bench.remove("a");
@@ -226,17 +226,56 @@ Deno.test("a job of which the reader knows nothing yet is not told as gone; one 
   await stream.stop();
 });
 
-Deno.test("a log that is out of reach is read again, delays no other, and synced waits for it", async () => {
+/** The problem that an event tells. */
+const problemOf = ({ data }: { readonly data: unknown }) =>
+  jobObservationSchema.parse(data).problem;
+const DOWN = "the observation log is out of reach: down";
+
+Deno.test("a log that is out of reach is told once, read again, delays no other, and is told without the problem when it is back", async () => {
   const bench = jobsBench({ a: "1", b: "1" });
   bench.fault(new SinkError("unavailable", "down"), "uid-a");
-  bench.push("a", 1);
+  bench.change("a", { status: { conditions: [COMPLETE] } });
   bench.push("b", 1);
   const stream = await bench.open({ labelSelector: "sweep=1" });
-  assert.deepEqual(stream.names(), ["observation b"]);
+  const [first, ...others] = stream.heard();
+  assert.deepEqual(first?.data, {
+    job: { name: "a", uid: "uid-a" },
+    state: "Succeeded",
+    reason: COMPLETE.reason,
+    message: COMPLETE.message,
+    log: [],
+    more: true,
+    problem: DOWN,
+  });
+  assert.deepEqual(others.map(({ event }) => event), ["observation", "synced"]);
+  for (let tries = 0; tries < 3; tries++) await bench.clock.advance(2000);
+  assert.deepEqual(stream.names(), []);
   bench.fault(undefined, "uid-a");
-  await bench.clock.advance(1000);
+  for (let tries = 0; tries < 3; tries++) await bench.clock.advance(2000);
+  const [back, ...more] = stream.heard();
+  assert.partialDeepStrictEqual(back, { data: { job: { name: "a" }, log: [] } });
+  assert.deepEqual([back && problemOf(back), more], [undefined, []]);
+  bench.push("a", 1);
   await settle();
-  assert.deepEqual(stream.names(), ["observation a", "synced"]);
+  assert.deepEqual(stream.rows(), ["a 1"]);
+  await stream.stop();
+});
+
+Deno.test("a log that goes out of reach later is told, and the job that is gone then, too", async () => {
+  const bench = jobsBench({ a: "1", b: "1" });
+  const stream = await bench.open({ labelSelector: "sweep=1" });
+  stream.heard();
+  bench.fault(new SinkError("unavailable", "down"), "uid-a");
+  bench.push("a", 1);
+  await settle();
+  assert.deepEqual(stream.heard().map(problemOf), [DOWN]);
+  bench.create("c", "1");
+  bench.fault(new SinkError("unavailable", "down"), "uid-c");
+  await settle();
+  assert.deepEqual(stream.heard().map(problemOf), [DOWN]);
+  bench.remove("c");
+  await settle();
+  assert.deepEqual(stream.names(), ["gone c"]);
   await stream.stop();
 });
 
@@ -247,7 +286,9 @@ Deno.test("without an answer of the owner fewer are asked about, then as many as
   bench.away(true);
   const stream = await bench.open({ labelSelector: "sweep=1" });
   for (let tries = 0; tries < 8; tries++) await bench.clock.advance(5000);
-  assert.deepEqual(stream.heard(), []);
+  // Alone, a job is told why it is not read.
+  const why = new Set(stream.heard().map(problemOf));
+  assert.deepEqual([...why], ["no replica owns the logs"]);
   const asked = bench.asked.splice(0);
   assert.equal(asked[0], PAGES_PER_ASK);
   assert.equal(asked.at(-1), 1);
@@ -463,7 +504,12 @@ Deno.test("a read that is late is tried again, and nothing waits after the reade
   bench.hang();
   const stream = await bench.open({ labelSelector: "sweep=1" });
   await bench.clock.advance(5000);
-  assert.deepEqual(stream.heard(), []);
+  const [late, synced] = stream.heard();
+  assert.match(late && problemOf(late) || "", /did not answer in time/);
+  assert.equal(synced?.event, "synced");
+  const asked = bench.asked.length;
+  await bench.clock.advance(5000);
+  assert.ok(bench.asked.length > asked);
   await stream.stop();
   assert.equal(bench.slots.open(), 0);
 });
