@@ -67,6 +67,8 @@ class FakeCluster:
         # A stream is cut off after so many events, if this is set.
         self.cut_after: int | None = None
         self.streams = 0
+        # Numbers of jobs whose log cannot be read.
+        self.unread: set[int] = set()
         self.changes_jobs: Callable[[FakeJob], None] = lambda job: None
         self.may_advance: Callable[[FakeJob], bool] = lambda job: True
         self.runs = threading.Event()
@@ -195,7 +197,7 @@ class FakeCluster:
             for event in events:
                 if not say(*event):
                     return
-            if not is_synced and not any(data.get("more") for _, data in events):
+            if not is_synced and not any(data.get("more") and not data.get("problem") for _, data in events):
                 is_synced = True
                 if not say("synced", {}):
                     return
@@ -210,6 +212,12 @@ class FakeCluster:
             if state == job.state and count == len(job.rows):
                 continue
             word, reason, message = job.state
+            if job.number in self.unread:
+                if state != ("unread", "", ""):
+                    sent[uid] = job, count, ("unread", "", "")
+                    events.append(("observation", {"job": {"name": job.name, "uid": uid}, "state": word, "log": [],
+                        "more": True, "problem": "the observation log is out of reach: down"}))  # fmt: skip
+                continue
             page = job.rows[count : count + PAGE]
             data: dict[str, Any] = {"job": {"name": job.name, "uid": uid}, "state": word, "reason": reason, "message": message,
                     "log": page, "continue": str(count + len(page))}  # fmt: skip

@@ -250,6 +250,22 @@ class Followed(Scene):
         self.agrees(study)
         self.assertGreater(self.cluster.streams, 2)
 
+    def test_a_log_that_cannot_be_read_is_told_and_delays_no_other(self) -> None:
+        self.cluster.unread = {0}
+        study = optuna.create_study(pruner=optuna.pruners.NopPruner())
+        with self.assertLogs("optuna.milepost", "WARNING") as logs:
+            search = self.in_background(study, n_trials=4, parallel=2)
+            # Its own has ended by then, too.
+            self.until(lambda: sum(job.state[0] == "Succeeded" for job in self.cluster.jobs.values()) == 4)
+            self.until(lambda: [trial.state.name for trial in study.trials] == ["RUNNING"] + 3 * ["COMPLETE"])
+            with self.cluster.news:
+                self.cluster.unread = set()
+                self.cluster.news.notify_all()
+            self.assertIsNone(search.end())
+        self.agrees(study)
+        said = "WARNING:optuna.milepost:What trial 0 pushes is waited for: the observation log is out of reach: down"
+        self.assertEqual(logs.output, [said])
+
     def test_a_step_is_the_pushed_one_or_the_reports_place_and_its_first_value_counts(self) -> None:
         curves: list[list[tuple[int | None, str]]] = [
             [(None, "4.0"), (None, "3.0"), (None, "2.0")],

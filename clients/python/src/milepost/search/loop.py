@@ -182,6 +182,8 @@ class Search:
             self._made(one, data["job"]["uid"])
         if one is None or one.uid != data["job"]["uid"]:
             return
+        if data.get("problem"):
+            _log.warning(f"What trial {one.trial.number} pushes is waited for: {data['problem']}")
         for row in data.get("log", ()):
             self._report(one, row)
         if event == "gone" or (data["state"] != "Running" and not data.get("more")):
