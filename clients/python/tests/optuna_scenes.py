@@ -1,5 +1,6 @@
 """Tests of searches by Optuna over jobs of a fake cluster: `python -m unittest tests.optuna_scenes`."""
 
+import io
 import json
 import math
 import pickle
@@ -27,6 +28,7 @@ from optuna.trial import TrialState
 import milepost
 import milepost.optuna
 from milepost.errors import ReadingError, SearchError, TrialFailed, Unreachable
+from milepost.search.watch import Watch
 
 from .fake_cluster import TOKEN, FakeCluster, FakeJob
 
@@ -523,6 +525,33 @@ class Resumed(Scene):
                 self.assertEqual(trial.state == TrialState.PRUNED, job.state[0] == "EarlyStopped")
                 pushed = {row["step"]: float(row["value"]) for row in job.rows}
                 self.assertTrue(trial.intermediate_values.items() <= pushed.items())
+
+
+class Watched(unittest.TestCase):
+    """What streams are asked for."""
+
+    def test_positions_of_jobs_that_went_during_a_break_are_dropped(self) -> None:
+        def event(name: str, uid: str = "", at: str = "") -> str:
+            return f"event: {name}\ndata: {json.dumps({'job': {'uid': uid}, 'continue': at} if uid else {})}\n\n"
+
+        a, b, synced = event("observation", "a", "1.1"), event("observation", "b", "2.1"), event("synced")
+        # The second one ends before it has told all.
+        streams = [a + b + synced, a, a + synced + event("observation", "c", "3.1"), a + synced]
+        asked: list[dict[str, str]] = []
+
+        @contextmanager
+        def opens(positions: dict[str, str]) -> Iterator[tuple[Any, Any]]:
+            asked.append(dict(positions))
+            yield io.BytesIO("".join(streams[len(asked) - 1 : len(asked)]).encode()), mock.Mock()
+
+        watch = Watch(opens)
+        self.addCleanup(watch.close)
+        for _ in range(3):
+            event_name = ""
+            while event_name != "synced":
+                event_name, _ = watch.next(10) or self.fail("no event")
+        both = {"a": "1.1", "b": "2.1"}
+        self.assertEqual(asked, [{}, both, both, {"a": "1.1", "c": "3.1"}])
 
 
 class Refused(Scene):

@@ -93,6 +93,8 @@ class Watch:
                 elif name == "synced":
                     self._pace = Pace(random.random)
                     self._put(name, told)
+                    # Those of jobs that went during a break would be too many one day.
+                    self._positions = {uid: at for uid, at in self._positions.items() if uid in told}
                 elif name == "end":
                     raise Unreachable(f"the stream has ended: {data.get('reason')}")
 
