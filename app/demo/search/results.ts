@@ -1,4 +1,4 @@
-/** Results of the demo's search: the reports of each trial, and how many were saved. Pure. */
+/** Results of the demo's search: how far each trial trained, and the steps that were saved. Pure. */
 import { z } from "zod";
 import type { ShownSearch, ShownTrial } from "../../../crds/wire/searches.ts";
 import { shortNumber } from "../../../platform/base/short_number.ts";
@@ -7,7 +7,7 @@ import { textTable } from "../../../terminal/text_table.ts";
 
 /** The fields of an observation that are used. */
 export const seenSchema = z.object({
-  log: z.array(z.object({ name: z.string(), value: z.string() })),
+  log: z.array(z.object({ name: z.string(), value: z.string(), step: z.int() })),
 });
 /** A trial, by the observation API. */
 export type Seen = z.infer<typeof seenSchema>;
@@ -20,7 +20,7 @@ export interface TrialSummary {
   readonly value?: number;
   /** Why it was stopped, or failed. */
   readonly message: string;
-  /** Reports of the objective, and how many there would have been. */
+  /** Steps of the training up to its last report, and how many there would have been. */
   readonly steps: number;
   readonly ofSteps: number;
   /** The objective, report by report. */
@@ -34,17 +34,16 @@ export function trialSummaries(
   ofSteps: number,
 ): readonly TrialSummary[] {
   return trials.map(({ name, state, values, value, stop, message }): TrialSummary => {
-    const curve = (seen.get(name)?.log ?? []).filter((it) => it.name === objective?.metric)
-      .map((it) => Number(it.value));
+    const rows = (seen.get(name)?.log ?? []).filter((it) => it.name === objective?.metric);
     return {
       trial: name,
       state,
       parameters: Object.fromEntries(parameters.map((it, at) => [it.name, values[at] ?? ""])),
       ...(value !== undefined && { value }),
       message: stop?.text ?? message ?? "",
-      steps: state === "Complete" ? ofSteps : curve.length,
+      steps: state === "Complete" ? ofSteps : Math.max(0, ...rows.map(({ step }) => step)),
       ofSteps,
-      curve,
+      curve: rows.map(({ value }) => Number(value)),
     };
   });
 }

@@ -34,10 +34,9 @@ export function digitsSearch(seconds: number): OptimizationJob {
   return search;
 }
 
-/** Returns how often a trial reports that nothing stops. */
-export function reportsOf({ spec: { trainJobTemplate } }: OptimizationJob): number {
-  const env = new Map(trainJobTemplate.spec.trainer?.env?.map((it) => [it.name, it.value]));
-  return Math.floor(Number(env.get("EPOCHS")) / Number(env.get("REPORT_EPOCHS")));
+/** Returns the steps of a trial that nothing stops. */
+export function stepsOf({ spec: { trainJobTemplate } }: OptimizationJob): number {
+  return Number(trainJobTemplate.spec.trainer?.env?.find(({ name }) => name === "EPOCHS")?.value);
 }
 
 /** Reads the observations of the trials. */
@@ -77,7 +76,7 @@ export async function playSearch(
       clock,
       signal,
     });
-    return trialSummaries(ended, await observe(standalone, ended), reportsOf(search));
+    return trialSummaries(ended, await observe(standalone, ended), stepsOf(search));
   } catch (error) {
     if (signal.aborted) return [];
     throw error;

@@ -8,7 +8,7 @@ import {
   type TrialSummary,
   wasPruned,
 } from "../../../../app/demo/search/results.ts";
-import { digitsSearch, reportsOf } from "../../../../app/demo/search/search_play.ts";
+import { digitsSearch, stepsOf } from "../../../../app/demo/search/search_play.ts";
 
 const trial = (name: string, state: ShownTrial["state"], more: Partial<ShownTrial> = {}) => ({
   name,
@@ -32,10 +32,13 @@ const search = (trials: readonly ShownTrial[]): ShownSearch => ({
   stops: [],
 });
 const seen = (...losses: string[]) => ({
-  log: losses.flatMap((value) => [{ name: "accuracy", value: "1" }, { name: "loss", value }]),
+  log: losses.flatMap((value, at) => [
+    { name: "accuracy", value: "1", step: at + 1 },
+    { name: "loss", value, step: at + 1 },
+  ]),
 });
 
-Deno.test("`trialSummaries()` counts the reports of the objective; one that is complete has made all steps", () => {
+Deno.test("`trialSummaries()` counts the steps of the training; one that is complete has made all steps", () => {
   const summaries = trialSummaries(
     search([
       trial("a", "Complete", { value: 0.25 }),
@@ -118,9 +121,9 @@ Deno.test("`trialsTable()` has the best first, and adds up what was saved", () =
   ]);
 });
 
-Deno.test("the demo's search tells its trials how long they train, and how often they report", () => {
+Deno.test("the demo's search tells its trials how long they train, and how many steps they make", () => {
   const demo = digitsSearch(40);
   const { env = [] } = demo.spec.trainJobTemplate.spec.trainer ?? {};
   assert.deepEqual(env.at(-1), { name: "TRAIN_SECONDS", value: "10" });
-  assert.equal(reportsOf(demo), 27);
+  assert.equal(stepsOf(demo), 270);
 });
