@@ -46,7 +46,9 @@ const pruningRecordSchema = z.looseObject({
   time: z.iso.datetime({ offset: true }).optional(),
   /** The steps of the lowest rung, where the pruner has found them out, which it does once for all trials. */
   resource: z.int().min(1).optional(),
-  /** First values by step, of a trial that is complete. */
+  /** The time of the report by which it did: reports before it were not judged. */
+  since: z.string().max(MAX_WORDS).optional(),
+  /** First values by step, of a trial that has ended; none of one that others are not compared with. */
   values: z.array(z.tuple([z.int(), anyNumber])).optional(),
 });
 export type PruningRecord = z.infer<typeof pruningRecordSchema>;

@@ -100,10 +100,10 @@ export function prunedOf({ pruner, direction, told }: History): number[] {
     if (over.has(trial)) continue;
     if ("end" in event) {
       over.add(trial);
-      if (event.end === "complete") state.complete(trial);
+      state.end(trial, event.end === "complete");
       continue;
     }
-    state.add(trial, { step: event.step, value: Number(event.value) });
+    state.add(trial, { step: event.step, value: Number(event.value), time: "" });
     state.judge(trial, "2026-01-01T00:00:00.000Z");
     if (state.changes().get(trial)?.pruned === undefined) continue;
     over.add(trial);

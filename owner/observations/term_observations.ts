@@ -59,8 +59,9 @@ export interface ObservationsOptions
 
 /** Logs that are replayed at a time: each may be long, and a new owner needs all of them. */
 const REPLAYS = 16;
-/** Most rows of a trial's objective that are read for its search. */
+/** Most rows of a trial's objective that are read for its search, and logs at a time: of all searches, since rows take memory. */
 const MAX_ROWS_OF_TRIAL = 50_000;
+const SEARCH_READS = 4;
 /** Most logs that are remembered as ended: those of Trials that were deleted a moment ago. */
 const ENDED = 10_000;
 
@@ -96,6 +97,7 @@ export function createObservations(options: ObservationsOptions): Observations {
   const deletions = createDeletions({ sink, clock, random, sinkMs });
   const endedLogs = createBoundedCache<true>(ENDED);
   const replays = createSemaphore(REPLAYS);
+  const searchReads = createSemaphore(SEARCH_READS);
 
   const stops = createStops({
     stopper,
@@ -153,18 +155,20 @@ export function createObservations(options: ObservationsOptions): Observations {
 
   /** Returns rows of a metric of a job, from the sink: of a longer log the first ones. */
   async function readMetric(job: JobRef, metric: string): Promise<readonly ObservationRow[]> {
-    return await withDeadline({
+    const bounds = {
       clock,
       deadlineMs: sinkMs,
       signal: closed.signal,
       onDeadline: () => new Error(`the log of a trial could not be read within ${sinkMs} ms`),
-    }, async (signal) => {
+    };
+    const read = async (signal: AbortSignal) => {
       const plan = await plans.planFor(job, signal);
       if (plan.kind === "unknown") throw new Error(plan.why);
       if (plan.kind !== "plan") return [];
-      const range = { metric, limit: MAX_ROWS_OF_TRIAL };
-      return await replays.run(() => sink.read(plan.key, signal, range), signal);
-    });
+      return await sink.read(plan.key, signal, { metric, limit: MAX_ROWS_OF_TRIAL });
+    };
+    // The deadline begins when the read has a place, which other searches may have for long.
+    return await searchReads.run(() => withDeadline(bounds, read), closed.signal);
   }
 
   const searches = options.searches && createTermSearches({

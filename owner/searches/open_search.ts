@@ -4,35 +4,28 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { PruningRecord } from "../../crds/trial_records.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import type { ObjectiveReport } from "../../trials/pruning/trial_reports.ts";
-import { isComplete, type JobTrial } from "./pruned_search.ts";
+import { hasEnded, isComplete, type JobTrial } from "./pruned_search.ts";
 import type { RecordWriter } from "./record_writer.ts";
 import {
   createSearchState,
-  hasAllValues,
+  needsLog,
   type PrunedSearch,
   type SearchState,
 } from "./search_state.ts";
 
 /** Logs that are read at a time. */
 const AT_ONCE = 16;
-/** Pushes that wait while logs are read; of more of them the reports are not judged. */
+/** Pushes that wait while logs are read; of more of them the log is read once more. */
 const MAX_WAITING = 10_000;
-/** Pauses after logs that could not be read. */
-const RETRY: Backoff = { firstMs: 250, longestMs: 15_000 };
+/** Newest rows of a log by which a push is known that the log has already. */
+const NEWEST = 1_000;
+/** Pauses after records or logs that could not be read. */
+const RETRY: Backoff = { firstMs: 1_000, longestMs: 15_000 };
 
-/** A report as it is in the log. */
-interface Reported {
-  readonly index: number;
-  readonly row: ObservationRow;
-}
-
-/** Reports of one push; none of one that is repeated. */
-interface Push {
-  readonly index: number;
+/** Rows of the objective of one push; none of one that is repeated. */
+interface Push extends Pick<JobTrial, "index" | "ref"> {
   readonly rows: readonly ObservationRow[];
 }
 
@@ -42,7 +35,7 @@ export interface OpenSearchOptions {
   readonly clock: Pick<Clock, "monotonic" | "now">;
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  readonly writer: RecordWriter;
+  readonly writer: Pick<RecordWriter, "load" | "write">;
   /** Returns the trials of the search that have a job. */
   readonly trials: () => readonly JobTrial[];
   /** Returns the rows of the objective in a trial's log. */
@@ -51,6 +44,8 @@ export interface OpenSearchOptions {
   readonly keepsRuns: () => boolean;
   /** Whether a trial may be stopped now. */
   readonly mayStop: (index: number) => boolean;
+  /** Called if records or logs cannot be read. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** One search. */
@@ -58,97 +53,107 @@ export type OpenSearch = ReturnType<typeof createOpenSearch>;
 
 const timeOf = ({ time }: ObservationRow) => sortableTime(time) ?? time;
 
-const reportOf = ({ value, step, run }: ObservationRow): ObjectiveReport => ({
-  value: readGoFloat(value)?.value ?? NaN,
-  step,
-  pod: run,
+const reportOf = (row: ObservationRow) => ({
+  value: readGoFloat(row.value)?.value ?? NaN,
+  step: row.step,
+  pod: row.run,
+  time: timeOf(row),
 });
 
 /** Creates the search; it reads nothing before it is used. */
 export function createOpenSearch(options: OpenSearchOptions) {
-  const { pruned: search, clock, random, writer, trials, readLog, keepsRuns, mayStop } = options;
-  const { pruner } = search;
-  let records: Promise<ReadonlyMap<number, PruningRecord>> | undefined;
+  const { pruned, clock, random, writer, trials, readLog, keepsRuns, mayStop, onFailure } = options;
   let state: SearchState | undefined;
-  let opening: Promise<void> | undefined;
+  /** UIDs of the jobs whose logs are in the state, by their trials. */
+  const read = new Map<number, string>();
+  /** Trials whose logs are to be read, and when: again at the earliest. */
+  const unread = new Map<number, { readonly failures: number; readonly atMs: number }>();
+  let reading: Promise<void> | undefined;
   let waiting: Push[] = [];
-  let [failures, retryAtMs] = [0, -Infinity];
+  let [failures, openAtMs] = [0, -Infinity];
   /** Writes to logs of which nobody knows whether they came in. */
   let unknown = 0;
 
-  /** Reads the records, once. */
-  async function load(): Promise<ReadonlyMap<number, PruningRecord>> {
-    const loading = records ??= writer.load();
-    try {
-      return await loading;
-    } catch (error) {
-      if (records === loading) records = undefined;
-      throw error;
-    }
-  }
-
   const now = (index: number) => mayStop(index) ? new Date(clock.now()).toISOString() : undefined;
+  const retryAt = (count: number) => clock.monotonic() + backoffMs(count, RETRY, random);
+  const isRead = ({ index, ref }: Pick<JobTrial, "index" | "ref">) => read.get(index) === ref.uid;
+  const isDue = (index: number) => (unread.get(index)?.atMs ?? -Infinity) <= clock.monotonic();
 
-  /** Returns the rows of trials whose values are not recorded, in the order of their times. */
-  async function readLogs(
-    all: readonly JobTrial[],
-    known: ReadonlyMap<number, PruningRecord>,
-  ): Promise<Reported[]> {
-    const rows: Reported[] = [];
-    const unread = all.filter(({ index }) => {
-      const record = known.get(index);
-      return record?.values === undefined || (keepsRuns() && !hasAllValues(record));
-    });
-    const read = async ({ index, ref }: JobTrial) => {
-      for (const row of await readLog(ref)) rows.push({ index, row });
-    };
-    const [error] = await inParallel(unread, read, { limit: AT_ONCE });
-    if (error !== undefined) throw error;
-    const timed = rows.map((it) => ({ ...it, time: timeOf(it.row) }));
-    return timed.sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : 0);
+  function readLater(index: number): void {
+    const count = 1 + (unread.get(index)?.failures ?? 0);
+    unread.set(index, { failures: count, atMs: retryAt(count) });
   }
 
-  /** Judges what the log has, and no owner has answered, which only rungs of known steps show. */
-  function replay(opened: SearchState, rows: readonly Reported[]): void {
-    const isJudged = pruner.kind === "asha" && pruner.settings.min_resource !== "auto";
-    for (const { index, row } of rows) {
-      opened.add(index, reportOf(row));
-      if (isJudged) opened.judge(index, now(index));
-    }
-  }
-
-  async function open(): Promise<void> {
+  /** Takes in the log of one trial. Returns its newest times. */
+  async function readTrial(opened: SearchState, { index, ref }: JobTrial): Promise<Set<string>> {
     const before = unknown;
-    const known = await load();
-    const rows = await readLogs(trials(), known);
-    if (unknown !== before) return await open();
-    const opened = createSearchState(search, known);
-    replay(opened, rows);
-    for (const { index, job } of trials()) if (isComplete(job)) opened.complete(index);
-    const read = new Set(rows.map(({ index, row }) => `${index} ${timeOf(row)}`));
-    const came = waiting;
-    waiting = [];
-    for (const { index, rows } of came) {
-      for (const row of rows) {
-        if (!read.has(`${index} ${timeOf(row)}`)) opened.add(index, reportOf(row));
-        opened.judge(index, now(index));
-      }
-      // Of a push that is repeated a former owner may have died before it answered.
-      if (rows.length === 0) opened.judge(index, now(index));
+    const rows = await readLog(ref);
+    if (unknown !== before) throw new Error("the log of a trial was written to meanwhile");
+    opened.read(index, rows.map(reportOf));
+    read.set(index, ref.uid);
+    unread.delete(index);
+    return new Set(rows.slice(-NEWEST).map(timeOf));
+  }
+
+  function end(opened: SearchState, { index, ref, job }: JobTrial): void {
+    if (hasEnded(job) && isRead({ index, ref })) opened.end(index, isComplete(job));
+  }
+
+  /** Takes a push whose log is in the state; `known` are times of rows that came from there. */
+  function take(opened: SearchState, { index, rows }: Push, known?: ReadonlySet<string>): void {
+    for (const row of rows) {
+      if (known?.has(timeOf(row))) continue;
+      opened.add(index, reportOf(row));
+      opened.judge(index, now(index));
     }
+    // Of a push that is repeated a former owner may have died before it answered.
+    if (!opened.isJudged(index)) opened.judge(index, now(index));
+  }
+
+  /** Reads the records, and the logs that are not in the state. What cannot be read is left out, and read later. */
+  async function readLogs(): Promise<void> {
+    const records = await writer.load();
+    const isNew = state === undefined;
+    if (isNew) read.clear();
+    const opened = state ?? createSearchState(pruned, records.pruning);
+    // Only the controller's records say which job is a trial: anybody who makes jobs may name an owner.
+    const all = trials().filter(({ index, ref }) => records.trials.get(index)?.uid === ref.uid);
+    for (const { index, ref } of isNew ? all : []) {
+      if (!needsLog(records.pruning.get(index), keepsRuns())) read.set(index, ref.uid);
+    }
+    const times = new Map<number, Set<string>>();
+    const wanted = all.filter((it) => !isRead(it) && isDue(it.index));
+    const errors = await inParallel(wanted, async (trial) => {
+      try {
+        times.set(trial.index, await readTrial(opened, trial));
+      } catch (error) {
+        readLater(trial.index);
+        throw error;
+      }
+    }, { limit: AT_ONCE });
+    opened.judgeRead(now);
+    for (const trial of all) end(opened, trial);
+    for (const push of waiting) {
+      if (isRead(push)) take(opened, push, times.get(push.index));
+      else if (isDue(push.index)) readLater(push.index);
+    }
+    waiting = [];
     state = opened;
     failures = 0;
+    if (errors.length > 0) onFailure(errors[0]);
     await record(opened);
   }
 
-  async function openOnce(): Promise<void> {
+  async function readOnce(): Promise<void> {
     try {
-      await open();
+      await readLogs();
     } catch (error) {
       waiting = [];
       failures += 1;
-      retryAtMs = clock.monotonic() + backoffMs(failures, RETRY, random);
-      throw error;
+      openAtMs = retryAt(failures);
+      onFailure(error);
+    } finally {
+      reading = undefined;
     }
   }
 
@@ -157,38 +162,37 @@ export function createOpenSearch(options: OpenSearchOptions) {
     return changes.size === 0 ? undefined : writer.write(changes);
   }
 
+  /** Rows may have come into a log of which nobody was told: it is read again. */
+  function readAgain(index: number): void {
+    unknown += 1;
+    read.delete(index);
+    unread.set(index, { failures: 0, atMs: clock.monotonic() });
+  }
+
   return {
     /**
      * Takes the rows of the objective of a push, which are in the log now. Returns undefined if that changes nothing else;
-     * otherwise it resolves when what it changes is recorded, or was tried to be. Rejects if logs or records cannot be read.
+     * otherwise it resolves when what it changes is recorded, or was tried to be.
      */
-    report(index: number, rows: readonly ObservationRow[]): Promise<void> | undefined {
-      if (state === undefined) {
-        if (opening === undefined && clock.monotonic() < retryAtMs) return undefined;
-        if (waiting.length < MAX_WAITING) waiting.push({ index, rows });
-        opening ??= openOnce().finally(() => opening = undefined);
-        return opening;
+    report(push: Push): Promise<void> | undefined {
+      const isKnown = state !== undefined && isRead(push);
+      const isWanted = isKnown ? [...unread.keys()].some(isDue) : isDue(push.index);
+      if (isWanted && clock.monotonic() >= openAtMs) reading ??= readOnce();
+      if (state !== undefined && isKnown) {
+        take(state, push);
+        return record(state);
       }
-      for (const row of rows) {
-        state.add(index, reportOf(row));
-        state.judge(index, now(index));
-      }
-      return record(state);
+      if (reading === undefined) return undefined;
+      if (waiting.length < MAX_WAITING) waiting.push(push);
+      else readAgain(push.index);
+      return reading;
     },
-    /** Notes that the job of a trial is complete. */
-    completed(index: number): void {
-      state?.complete(index);
-      if (state !== undefined) void record(state);
-    },
-    /** Rows may have come into a log of which nobody was told: it is read again. */
-    readAgain(): void {
-      unknown += 1;
+    /** Notes that the job of a trial has ended. */
+    ended(trial: JobTrial): void {
       if (state === undefined) return;
-      records = Promise.resolve(state.records());
-      state = undefined;
+      end(state, trial);
+      void record(state);
     },
-    /** Resolves with what is decided of the trials. Rejects if that is not known now. */
-    records: async (): Promise<ReadonlyMap<number, PruningRecord>> =>
-      state === undefined ? await load() : state.records(),
+    readAgain,
   };
 }

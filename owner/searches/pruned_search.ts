@@ -4,7 +4,7 @@ import { earlyStopOf, endOf } from "../../crds/job_state.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
-import { objectiveOf, type OptimizationJob, SEARCH_BOUNDS } from "../../crds/optimization_job.ts";
+import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
 import { readPruner } from "../../crds/pruner.ts";
 import { trialName } from "../../crds/trial_records.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
@@ -44,7 +44,7 @@ export function searchOf(
   if (search === undefined || annotations?.[ANNOTATIONS.pruner] === undefined) return undefined;
   if (!isControlledBy(job.metadata, uid)) return undefined;
   const index = Number(/-(\d{1,3})$/.exec(job.metadata.name ?? "")?.[1]);
-  const isTrial = index < SEARCH_BOUNDS.trials &&
+  const isTrial = index < (search.spec.numTrials ?? 1) &&
     job.metadata.name === trialName({ name, uid }, index);
   return isTrial ? { search, index } : undefined;
 }
@@ -66,6 +66,10 @@ export function trialOf(
   const isTrial = job !== undefined && isControlledBy(job.metadata, uid);
   return isTrial ? { index, ref: jobRefOf(TRAINJOB, job), job } : undefined;
 }
+
+/** Whether a trial has ended, however that was. */
+export const hasEnded = (job: AnyJob): boolean =>
+  endOf(TRAINJOB, job) !== undefined || earlyStopOf(TRAINJOB, job) !== undefined;
 
 /** Whether a trial has ended by itself, with success. */
 export const isComplete = (job: AnyJob): boolean =>

@@ -37,6 +37,8 @@ export interface RecordWriterOptions {
   readonly over: AbortSignal;
 }
 
+type TrialRecords = ReturnType<typeof readTrialRecords>;
+
 /** The writer of one search. */
 export type RecordWriter = ReturnType<typeof createRecordWriter>;
 
@@ -63,6 +65,12 @@ export function createRecordWriter(options: RecordWriterOptions) {
     );
   }
 
+  async function recorded(): Promise<TrialRecords> {
+    const map = await read();
+    uid = map?.metadata?.uid;
+    return readTrialRecords(map?.data);
+  }
+
   async function write(batch: ReadonlyMap<number, PruningRecord>): Promise<void> {
     uid ??= (await read())?.metadata?.uid;
     if (uid === undefined) throw new Error(`there is no ConfigMap "${key.name}"`);
@@ -81,19 +89,16 @@ export function createRecordWriter(options: RecordWriterOptions) {
   /** Writes what there is now. Returns the pause before the next write. */
   async function attempt(): Promise<number> {
     const batch = new Map(unwritten);
-    unwritten.clear();
     const told = attempted;
     attempted = Promise.withResolvers();
     const beganMs = clock.monotonic();
     try {
       await write(batch);
+      for (const [index, it] of batch) if (unwritten.get(index) === it) unwritten.delete(index);
       failures = 0;
       await onWritten(batch);
       return INTERVAL_MS - (clock.monotonic() - beganMs);
     } catch (error) {
-      for (const [index, record] of batch) {
-        if (!unwritten.has(index)) unwritten.set(index, record);
-      }
       failures += 1;
       if (!over.aborted) onFailure(error);
       return backoffMs(failures, RETRY, random);
@@ -112,10 +117,12 @@ export function createRecordWriter(options: RecordWriterOptions) {
 
   return {
     /** Resolves with what is recorded. Rejects if that is not known now. */
-    async load(): Promise<ReadonlyMap<number, PruningRecord>> {
-      const map = await read();
-      uid = map?.metadata?.uid;
-      return readTrialRecords(map?.data).pruning;
+    recorded,
+    /** Resolves with what is recorded, or is to be. Rejects if that is not known now. */
+    async load(): Promise<TrialRecords> {
+      const own = new Map(unwritten);
+      const { trials, pruning } = await recorded();
+      return { trials, pruning: new Map([...pruning, ...own]) };
     },
     /** Writes these records; resolves when they are written, or could not be written: then they are later. */
     write(records: ReadonlyMap<number, PruningRecord>): Promise<void> {

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { TRAINJOB_REASONS } from "../../crds/names.ts";
-import { type OptimizationJob, SEARCH_BOUNDS } from "../../crds/optimization_job.ts";
+import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import type { PruningRecord } from "../../crds/trial_records.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { PlanSource } from "../observations/observations.ts";
@@ -34,7 +34,7 @@ export function createTermSearch(
   onFailure: (error: unknown) => void,
 ) {
   const { plans, stops, clock } = options;
-  const { uid = "", name = "", namespace = "" } = search.metadata;
+  const { metadata: { uid = "", name = "", namespace = "" }, spec: { numTrials = 1 } } = search;
   const over = new AbortController();
   const jobOf = (index: number) => trialOf(options, search, index);
 
@@ -67,7 +67,8 @@ export function createTermSearch(
     ...options,
     pruned,
     writer,
-    trials: () => Array.from({ length: SEARCH_BOUNDS.trials }, (_, it) => jobOf(it) ?? []).flat(),
+    onFailure,
+    trials: () => Array.from({ length: numTrials }, (_, it) => jobOf(it) ?? []).flat(),
     readLog: (job) => options.readLog(job, pruned.metric),
     mayStop(index) {
       const trial = jobOf(index);
@@ -79,12 +80,12 @@ export function createTermSearch(
   return {
     metric: pruned.metric,
     report: open.report,
-    completed: open.completed,
+    ended: open.ended,
     readAgain: open.readAgain,
     /** Stops the trials of which a former owner recorded that, once. Rejects if that is not known now. */
     async carryOut(): Promise<void> {
       if (isCarriedOut) return;
-      await stop(await open.records());
+      await stop((await writer.recorded()).pruning);
       isCarriedOut = true;
     },
     /** Ends what is under way. */

@@ -1,6 +1,6 @@
 /** Searches with a pruner, of one term: their trials are judged at each report of the objective (docs/decisions/0087). */
 import { getLogger } from "@logtape/logtape";
-import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
@@ -10,7 +10,7 @@ import { inParallel } from "../../platform/base/parallel.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import { isComplete, isOver, prunedSearch, searchOf } from "./pruned_search.ts";
+import { hasEnded, isOver, prunedSearch, searchOf } from "./pruned_search.ts";
 import { createTermSearch, type TermSearch, type TermSearchOptions } from "./term_search.ts";
 
 const log = getLogger(["milepost", "searches"]);
@@ -67,9 +67,8 @@ export function createTermSearches(options: TermSearchOptions) {
   }
 
   /** Keeps what a push waits for, while it is under way. */
-  function keep(search: OptimizationJob, uid: string, work: Promise<void>): void {
-    const told = work.catch((error) => tell(search, error));
-    const kept = told.finally(() => judging.get(uid) === kept && judging.delete(uid));
+  function keep(uid: string, work: Promise<void>): void {
+    const kept = work.finally(() => judging.get(uid) === kept && judging.delete(uid));
     judging.set(uid, kept);
   }
 
@@ -86,9 +85,9 @@ export function createTermSearches(options: TermSearchOptions) {
   }
 
   const stopFollowing = trainJobs.onChange((change) => {
-    if (isRemoval(change) || !isComplete(change.object)) return;
-    const judge = judgeOf(change.object);
-    judge?.opened.completed(judge.index);
+    if (isRemoval(change) || !hasEnded(change.object)) return;
+    const [job, judge] = [change.object, judgeOf(change.object)];
+    judge?.opened.ended({ index: judge.index, job, ref: jobRefOf(TRAINJOB, job) });
   });
 
   return {
@@ -97,14 +96,17 @@ export function createTermSearches(options: TermSearchOptions) {
       if (ref.kind !== TRAINJOB) return;
       const judge = judgeOf(jobNow(jobs, ref));
       if (judge === undefined) return;
-      const { opened, index, search } = judge;
+      const { opened, index } = judge;
       const reported = rows.filter(({ name }) => name === opened.metric);
-      const work = opened.report(index, reported.map((row) => ({ ...row, run: pod })));
-      if (work !== undefined) keep(search, ref.uid, work);
+      // A push of other metrics is no report, while one that is sent again may have been.
+      if (rows.length > 0 && reported.length === 0) return;
+      const work = opened.report({ index, ref, rows: reported.map((it) => ({ ...it, run: pod })) });
+      if (work !== undefined) keep(ref.uid, work);
     },
     /** Rows of a job may have come into its log of which nobody knows. */
     readAgain(ref: JobRef): void {
-      if (ref.kind === TRAINJOB) judgeOf(jobNow(jobs, ref))?.opened.readAgain();
+      const judge = ref.kind === TRAINJOB ? judgeOf(jobNow(jobs, ref)) : undefined;
+      judge?.opened.readAgain(judge.index);
     },
     /** Resolves when it is decided whether a job that has pushed is stopped, at the latest after some time; undefined: it is. */
     judged(uid: string): Promise<void> | undefined {

@@ -9,9 +9,21 @@ export function autoResource(complete: readonly Pick<TrialReports, "lastStep">[]
   return last < 0 ? undefined : Math.max(1, Math.floor(last / 100));
 }
 
+/** The reports of a trial by which it is judged. */
+export type RungReports = Pick<TrialReports, "lastStep" | "valueAtLast">;
+
+/** Returns the step of a rung, the lowest of which is 0. */
+export function rungStep(
+  { reduction_factor: factor, min_early_stopping_rate: rate }: AshaSettings,
+  resource: number,
+  rung: number,
+): number {
+  return resource * factor ** (rate + rung);
+}
+
 /** What a trial is judged by. */
 export interface AshaTrial {
-  readonly reports: Pick<TrialReports, "lastStep" | "valueAtLast">;
+  readonly reports: RungReports;
   /** Rungs that it has reached before. */
   readonly rungs: number;
   /** Returns the values that other trials have at a rung, whatever became of them. */
@@ -23,12 +35,13 @@ export interface AshaTrial {
 /** Returns the rungs that the trial has reached by its last step, all with the value there, and why it is stopped, if it is. */
 export function ashaVerdict(
   { reports: { lastStep: step, valueAtLast: value }, rungs, othersAt, resource }: AshaTrial,
-  { reduction_factor: factor, min_early_stopping_rate: rate, bootstrap_count }: AshaSettings,
+  settings: AshaSettings,
   isMinimized: boolean,
 ): { readonly reached: number; readonly verdict?: PruningVerdict } {
+  const { reduction_factor: factor, bootstrap_count } = settings;
   for (let reached = 0;; reached++) {
     const rung = rungs + reached;
-    if (step < resource * factor ** (rate + rung)) return { reached };
+    if (step < rungStep(settings, resource, rung)) return { reached };
     if (Number.isNaN(value)) return { reached, verdict: { pruner: "asha", step, value, rung } };
     const others = othersAt(rung);
     const count = others.length + 1;

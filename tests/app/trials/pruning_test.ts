@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, TRAINER_API_VERSION } from "../../../crds/names.ts";
 import { readTrialRecords, trialName, trialRecordsName } from "../../../crds/trial_records.ts";
-import { controllerReference } from "../../../platform/kube/owner_references.ts";
-import { ignoring, isAlreadyExists } from "../../../platform/kube/errors.ts";
-import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../../support/standalone.ts";
+import { shellRuntime, trainJobThat, withStandalone } from "../../support/standalone.ts";
 import { accepted, eventsAbout, pushingPods } from "../../support/trials.ts";
 import { until } from "../../support/until.ts";
 import { has } from "./trial_support.ts";
@@ -44,31 +42,16 @@ Deno.test("a trial that falls behind is told so in the answer to its push, and e
       }),
     );
     const { name = "", uid = "" } = metadata;
-    const owner = controllerReference({
-      apiVersion: TRAINER_API_VERSION,
-      kind: "OptimizationJob",
-      name,
-      uid,
-    });
-    // What the controller of searches makes, where it has not yet.
-    const unless = ignoring(isAlreadyExists);
     const records = { namespace, name: trialRecordsName(name) };
-    await client.create(KINDS.configMap, { metadata: { ...records, ownerReferences: [owner] } })
-      .catch(unless);
     const jobs = Array.from({ length: TRIALS }, (_, index) => trialName({ name, uid }, index));
-    for (const [index, job] of jobs.entries()) {
-      const trial = trainJob(job, "idle", { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } });
-      trial.metadata.ownerReferences = [owner];
-      if (index === 2) {
-        Object.assign(trial.metadata.annotations ?? {}, { [ANNOTATIONS.earlyStoppingGrace]: "1h" });
-      }
-      await client.create(KINDS.trainJob, trial).catch(unless);
-    }
     const [first, second, third] = await Promise.all(jobs.map(async (job) => {
       const [pod = assert.fail()] = await pushingPods(standalone, job, 1);
       return pod;
     }));
     assert.ok(first && second && third);
+    const annotations = { [ANNOTATIONS.earlyStoppingGrace]: "1h" };
+    const patch = { type: "merge", body: { metadata: { annotations } } } as const;
+    await client.patch(KINDS.trainJob, { namespace, name: jobs[2] ?? "" }, patch);
     assert.equal((await accepted(first.push({ loss: "0.5" }))).control, undefined);
     const { control } = await accepted(second.push({ loss: "0.9" }));
     const words = "pruner asha: loss 0.9 is number 2 of 2 at step 1, rung 0, where 0.5 goes on";

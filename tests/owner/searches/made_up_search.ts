@@ -14,6 +14,8 @@ export type Told =
   | { readonly trial: number; readonly end: "complete" | "failed" };
 
 const AT = "2026-01-01T00:00:00.000Z";
+/** The time of what is told at a place. */
+export const timeAt = (place: number): string => String(place).padStart(6, "0");
 
 /** Returns a search that minimizes, or maximizes, the loss, by the text of its annotation. */
 export function searchBy(pruner: unknown, isMinimized = true): PrunedSearch {
@@ -44,9 +46,9 @@ export function prunedOf(
     const { trial } = event;
     if (pruned.has(trial)) continue;
     if ("end" in event) {
-      if (event.end === "complete") state.complete(trial);
+      state.end(trial, event.end === "complete");
     } else {
-      state.add(trial, event);
+      state.add(trial, { ...event, time: timeAt(index) });
       state.judge(trial, AT);
       const record = state.records().get(trial);
       if (record?.pruned !== undefined) {

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, TRAINER_API_VERSION } from "../../../crds/names.ts";
-import { readTrialRecords, trialName, trialRecordsName } from "../../../crds/trial_records.ts";
+import {
+  readTrialRecords,
+  recordKeys,
+  trialName,
+  trialRecordsName,
+} from "../../../crds/trial_records.ts";
 import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { controllerReference } from "../../../platform/kube/owner_references.ts";
@@ -25,6 +30,8 @@ const ASHA = { asha: { min_resource: 1, reduction_factor: 3 } };
 export interface SceneOptions {
   readonly pruner?: object | undefined;
   readonly trials?: number;
+  /** Of the search; default as many as have jobs. */
+  readonly numTrials?: number;
   readonly sink?: ObservationSink;
   /** Over the controller of the trials. */
   readonly controller?: { readonly uid?: string; readonly kind?: string };
@@ -49,7 +56,7 @@ export function createScene(options: SceneOptions = {}) {
       spec: {
         objectives: [{ metric: "loss" }],
         parameters: [{ name: "lr", searchSpace: { categorical: { choices: ["1"] } } }],
-        numTrials: count,
+        numTrials: options.numTrials ?? count,
         trainJobTemplate: { spec: { runtimeRef: { name: "any" } } },
       },
     }),
@@ -64,9 +71,16 @@ export function createScene(options: SceneOptions = {}) {
         name: trialRecordsName(name),
         ownerReferences: [controllerReference({ ...owner, uid: of })],
       },
-      data: Object.fromEntries(Object.entries(records).map(([k, it]) => [k, JSON.stringify(it)])),
+      data: Object.fromEntries(
+        Object.entries({ ...trialRecords(), ...records }).map(([k, it]) => [k, JSON.stringify(it)]),
+      ),
     });
-  if (hasRecords) putRecords();
+  /** What the controller has recorded of the trials that it made. */
+  const trialRecords = () =>
+    Object.fromEntries(plans.map(({ job: { name, uid } }, index) => [
+      recordKeys.trial(index),
+      { name, uid, values: ["1"], created: "2026-01-01T00:00:00Z", state: "Running" },
+    ]));
   const plans = Array.from({ length: count }, (_, index): ObservationPlan => {
     const job = cluster.put(
       KINDS.trainJob,
@@ -91,6 +105,7 @@ export function createScene(options: SceneOptions = {}) {
       graceMs: 0,
     };
   });
+  if (hasRecords) putRecords();
   const sink = options.sink ?? createMemorySink();
   const caches = {
     optimizationJobs: cluster.informer(KINDS.optimizationJob),

@@ -1,8 +1,17 @@
 /** Tests of the state of a search: which trials its pruner stops, by decisions of Optuna 5.0.0. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { pruningRecordText, readTrialRecords, recordKeys } from "../../../crds/trial_records.ts";
-import type { PrunedSearch, SearchState } from "../../../owner/searches/search_state.ts";
+import {
+  type PruningRecord,
+  pruningRecordText,
+  readTrialRecords,
+  recordKeys,
+} from "../../../crds/trial_records.ts";
+import {
+  needsLog,
+  type PrunedSearch,
+  type SearchState,
+} from "../../../owner/searches/search_state.ts";
 import {
   asText,
   inSeries,
@@ -10,6 +19,7 @@ import {
   prunedOf,
   searchBy,
   stateOf,
+  timeAt,
   type Told,
 } from "./made_up_search.ts";
 
@@ -102,6 +112,12 @@ const TABLE: readonly (readonly [string, PrunedSearch, readonly Told[], string])
     "3@2",
   ],
   [
+    "the lowest rung, while others have come past it",
+    searchBy({ asha: { reduction_factor: 2 } }),
+    inTurns([[.5, .4], [.6, .5, .45, .44], [.3, .3, .2, .2], [.2, .9, .1, .1], [.7, .7, .3, .3]]),
+    "3@2 4@2",
+  ],
+  [
     "the first report of an interval, wherever it is",
     searchBy({ median: { n_startup_trials: 1, interval_steps: 3 } }),
     [...inSeries([[.5, .5, .5]]), { trial: 1, step: 2, value: .9 }],
@@ -149,32 +165,59 @@ for (const [name, search, told, expected] of TABLE) {
   });
 }
 
-/** What a new owner has: records by the text that is kept, and all that logs have. */
-function afterOwner(search: PrunedSearch, told: readonly Told[], before: SearchState): SearchState {
+/** What a new owner has: records by the text that is kept, and all that logs have, each at its place. */
+function afterOwner(
+  search: PrunedSearch,
+  told: readonly (readonly [number, Told])[],
+  before: Pick<SearchState, "records">,
+): SearchState {
   const data = Object.fromEntries(
     [...before.records()].map(([index, it]) => [recordKeys.pruning(index), pruningRecordText(it)]),
   );
-  const state = stateOf(search, readTrialRecords(data).pruning);
-  for (const event of told) if (!("end" in event)) state.add(event.trial, event);
-  for (const event of told) {
-    if ("end" in event && event.end === "complete") state.complete(event.trial);
+  const { pruning } = readTrialRecords(data);
+  const state = stateOf(search, pruning);
+  for (const trial of new Set(told.map(([, { trial }]) => trial))) {
+    if (!needsLog(pruning.get(trial), true)) continue;
+    const reports = told.flatMap(([place, event]) =>
+      event.trial !== trial || "end" in event ? [] : [{ ...event, time: timeAt(place) }]
+    );
+    state.read(trial, reports);
+  }
+  state.judgeRead(() => "2026-01-01T00:00:00.000Z");
+  for (const [, event] of told) {
+    if ("end" in event) state.end(event.trial, event.end === "complete");
   }
   return state;
 }
 
 for (const [name, search, told, expected] of TABLE) {
-  Deno.test(`a pruner decides the same under a new owner at each report: ${name}`, () => {
-    const heard: Told[] = [];
-    const pruned = new Set<number>();
-    const { pruned: all } = prunedOf(search, told, (state, index) => {
-      const event = told[index];
-      if (event !== undefined && !pruned.has(event.trial)) heard.push(event);
-      for (const [trial, record] of state.records()) if (record.pruned) pruned.add(trial);
-      // Of the longest trials not each step: a state of thousands of reports would be built for each.
-      return told.length > 500 && index % 50 > 0 ? state : afterOwner(search, heard, state);
+  for (const isRecorded of [true, false]) {
+    // Without its last record a report was not answered, and is sent again.
+    const what = isRecorded ? "after each report" : "before each record";
+    Deno.test(`a pruner decides the same under a new owner ${what}: ${name}`, () => {
+      const heard: [number, Told][] = [];
+      const pruned = new Set<number>();
+      let before: ReadonlyMap<number, PruningRecord> = new Map();
+      const { pruned: all, state } = prunedOf(search, told, (state, place) => {
+        const event = told[place];
+        if (event !== undefined && !pruned.has(event.trial)) heard.push([place, event]);
+        const kept = isRecorded ? state.records() : before;
+        // Of the longest trials not each step: a state of thousands of reports would be built for each.
+        const isNext = told.length <= 500 || place % 50 === 0;
+        const next = isNext ? afterOwner(search, heard, { records: () => kept }) : state;
+        if (event !== undefined && !("end" in event)) {
+          if (!next.isJudged(event.trial)) next.judge(event.trial, "2026-01-01T00:00:00.000Z");
+        }
+        before = next.records();
+        for (const [trial, record] of before) if (record.pruned) pruned.add(trial);
+        return next;
+      });
+      assert.equal(asText(all), expected);
+      const byTrial = ({ state }: { readonly state: Pick<SearchState, "records"> }) =>
+        [...state.records()].sort(([a], [b]) => a - b);
+      assert.deepEqual(byTrial({ state }), byTrial(prunedOf(search, told)));
     });
-    assert.equal(asText(all), expected);
-  });
+  }
 }
 
 Deno.test("the values of rungs, and the lowest rung, are recorded", () => {
@@ -216,7 +259,7 @@ Deno.test("a verdict says value, step, rung and place in words", () => {
 Deno.test("a trial that may not be stopped has its rungs all the same", () => {
   const state = stateOf(searchBy({ asha: { min_resource: 1 } }));
   for (const trial of [0, 1]) {
-    state.add(trial, { step: 1, value: trial });
+    state.add(trial, { step: 1, value: trial, time: "" });
     state.judge(trial, undefined);
   }
   assert.deepEqual([...state.changes()], [[0, { rungs: [0] }], [1, { rungs: [1] }]]);
@@ -226,11 +269,11 @@ Deno.test("a trial that may not be stopped has its rungs all the same", () => {
 Deno.test("reports without a step are counted by pod, also on from those whose pod is not known", () => {
   const search = searchBy({ median: { n_startup_trials: 1 } });
   const state = stateOf(search);
-  for (const value of [.9, .8]) state.add(0, { value });
-  state.add(0, { value: .7, pod: "a" });
-  state.add(0, { value: .6, pod: "b" });
-  state.add(0, { value: .5, pod: "a" });
-  state.complete(0);
+  for (const value of [.9, .8]) state.add(0, { value, time: "" });
+  state.add(0, { value: .7, pod: "a", time: "" });
+  state.add(0, { value: .6, pod: "b", time: "" });
+  state.add(0, { value: .5, pod: "a", time: "" });
+  state.end(0, true);
   assert.deepEqual(state.records().get(0)?.values, [[1, .9], [2, .8], [3, .7], [4, .5]]);
 });
 
@@ -242,7 +285,7 @@ Deno.test("records that somebody has changed are left out, or do no harm", () =>
   assert.equal(read(JSON.stringify({ pruned: "x".repeat(2_000) })), undefined);
   const odd = read('{"rungs": ["NaN", 1], "reports": 1, "hasCompleted": true}');
   const state = stateOf(searchBy({ asha: { min_resource: 1 } }), new Map([[1, odd ?? {}]]));
-  state.add(1, { step: 1, value: 1 });
+  state.add(1, { step: 1, value: 1, time: "" });
   state.judge(1, undefined);
   assert.deepEqual(state.records().get(1), { rungs: [NaN, 1] });
 });
