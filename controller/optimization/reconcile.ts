@@ -38,7 +38,7 @@ import {
   shownValue,
   type TrialEnd,
 } from "../../trials/search/trial_end.ts";
-import { trialJob } from "../../trials/search/trial_job.ts";
+import { hasValues, trialJob } from "../../trials/search/trial_job.ts";
 import { isRefusal } from "../trainjob/act.ts";
 import { readRecords, type StoredRecords, writeRecords } from "./records_store.ts";
 import { type SearchEvents, tellFailures, writeSearchStatus } from "./status_write.ts";
@@ -82,12 +82,19 @@ interface Pass {
   readonly now: string;
 }
 
-/** Returns the TrainJob of a record: that of the cache, or, where it has not that one, of the API server. */
-async function jobOf({ options, job, signal }: Pass, { name, uid }: TrialRecord) {
+/** Returns the TrainJob that has a trial's name, as the API server has it. */
+function liveJob({ options: { client }, job, signal }: Pass, { name }: TrialRecord) {
   const key = { namespace: job.metadata.namespace, name };
-  const cached = options.trainJobs.get(key);
+  return getOrUndefined(client, KINDS.trainJob, key, { signal });
+}
+
+/** Returns the TrainJob of a record: that of the cache, or, where it has not that one, of the API server. */
+async function jobOf(pass: Pass, record: TrialRecord) {
+  const { options, job: { metadata: { namespace } } } = pass;
+  const { name, uid } = record;
+  const cached = options.trainJobs.get({ namespace, name });
   if (cached?.metadata.uid === uid) return cached;
-  const live = await getOrUndefined(options.client, KINDS.trainJob, key, { signal });
+  const live = await liveJob(pass, record);
   return live?.metadata.uid === uid ? live : undefined;
 }
 
@@ -126,18 +133,16 @@ async function observeTrials(pass: Pass, { trials }: StoredRecords) {
  * Returns what a refusal to make a TrainJob means: the UID of the trial's own that is there, or how the trial has ended.
  * Throws the refusal if it is to be made again.
  */
-async function readRefusal(
-  { options, job, signal }: Pass,
-  { name }: TrialRecord,
-  refusal: KubeError,
-) {
-  const key = { namespace: job.metadata.namespace, name };
+async function readRefusal(pass: Pass, record: TrialRecord, refusal: KubeError) {
+  const { job } = pass;
   // An admission or a quota may refuse it before the API server sees that it is there.
-  const live = await getOrUndefined(options.client, KINDS.trainJob, key, { signal });
-  if (isControlledBy(live?.metadata, job.metadata.uid ?? "")) return { uid: live?.metadata.uid };
+  const live = await liveJob(pass, record);
+  const isOfSearch = isControlledBy(live?.metadata, job.metadata.uid ?? "");
+  if (live && isOfSearch && hasValues(live, job, record.values)) return { uid: live.metadata.uid };
   if (isInvalid(refusal)) return failedTrial(TRIAL_REASONS.refused, messageOf(refusal));
   if (live === undefined || !isAlreadyExists(refusal)) throw refusal;
-  const message = "another TrainJob has its name, and is not of this search: delete that, and " +
+  const other = isOfSearch ? "has other values" : "is not of this search";
+  const message = `another TrainJob has its name, and ${other}: delete that, and ` +
     "make the OptimizationJob anew";
   return failedTrial(TRIAL_REASONS.nameTaken, message);
 }
@@ -224,21 +229,22 @@ async function reconcile(pass: Pass): Promise<ReconcileResult> {
   const { options, job, search, attempts, making, signal, now } = pass;
   const before = await readRecords(options.client, pass, signal);
   if (before.owner === "former") return { requeueAfterMs: OUTDATED_RETRY_MS };
+  const write = (findings: SearchFindings, trials = before.trials) =>
+    writeSearchStatus(
+      options,
+      job,
+      decideSearchStatus(job, search, trials, { findings, now }),
+      signal,
+    );
   const problems = before.trials.size === 0 ? searchProblems(job) : [];
   if (problems.length > 0) {
     const message = problemsSummary(problems);
-    const end = { type: "Failed", reason: SEARCH_REASONS.invalid, message } as const;
-    const findings = { end };
-    const status = decideSearchStatus(job, search, before.trials, { findings, now });
-    await writeSearchStatus(options, job, status, signal);
-    return;
+    return await write({ end: { type: "Failed", reason: SEARCH_REASONS.invalid, message } });
   }
   if (before.owner === "other") {
     const message = `ConfigMap ${trialRecordsName(job.metadata.name ?? "")} is not of this ` +
       "search: delete it, or give the search another name";
-    const findings = { obstacle: { reason: SEARCH_REASONS.recordsTaken, message } };
-    const status = decideSearchStatus(job, search, before.trials, { findings, now });
-    await writeSearchStatus(options, job, status, signal);
+    await write({ obstacle: { reason: SEARCH_REASONS.recordsTaken, message } });
     return { error: new Error(message) };
   }
   const kept = await keepTrials(pass, before);
@@ -247,8 +253,7 @@ async function reconcile(pass: Pass): Promise<ReconcileResult> {
   const { waits, requeueAfterMs } = trialWaits(open, options.clock.now());
   const end = searchEnd(job, search, stored.trials);
   const findings = { obstacle: obstacleOf(pass), waits, end };
-  const status = decideSearchStatus(job, search, stored.trials, { findings, now });
-  await attempts.one(() => writeSearchStatus(options, job, status, signal));
+  await attempts.one(() => write(findings, stored.trials));
   const dueMs = isAgain === true && end === undefined ? 0 : requeueAfterMs;
   return (making.failed ? making : attempts).result(dueMs);
 }

@@ -12,6 +12,24 @@ export function objectiveText({ spec }: Pick<OptimizationJob, "spec">): string {
   return `${direction.toLowerCase()} ${metric}`;
 }
 
+/** Returns the variables of a trial, by its values in the order of the search's parameters. */
+function variables({ spec: { parameters } }: OptimizationJob, values: readonly string[]) {
+  return parameters.flatMap(({ name }, index) =>
+    variablesOf(name).map((variable) => ({ name: variable, value: values[index] ?? "" }))
+  );
+}
+
+/** Whether the trainer of a TrainJob gets these values. */
+export function hasValues(
+  { spec: { trainer } }: TrainJob,
+  search: OptimizationJob,
+  values: readonly string[],
+): boolean {
+  return variables(search, values).every(({ name, value }) =>
+    trainer?.env?.findLast((it) => it.name === name)?.value === value
+  );
+}
+
 /**
  * Returns the TrainJob of a trial with these values, in the order of the search's parameters. Labels and annotations of
  * the template are copied, ours win; its finalizers are not, since nobody would take them off.
@@ -21,10 +39,8 @@ export function trialJob(
   name: string,
   values: readonly string[],
 ): TrainJob {
-  const { metadata, spec: { parameters, trainJobTemplate: template } } = search;
-  const env = parameters.flatMap((parameter, index) =>
-    variablesOf(parameter.name).map((variable) => ({ name: variable, value: values[index] ?? "" }))
-  );
+  const { metadata, spec: { trainJobTemplate: template } } = search;
+  const env = variables(search, values);
   const { trainer } = template.spec;
   const { apiVersion, kind } = search;
   const owner = { apiVersion, kind, name: metadata.name ?? "", uid: metadata.uid ?? "" };

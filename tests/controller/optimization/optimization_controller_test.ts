@@ -409,6 +409,24 @@ Deno.test("a TrainJob of somebody else that has a trial's name is left as it is"
   deepEqual(world.states, ["0 Failed TrainJobNameTaken", "1 Running", "2 Running"]);
 });
 
+Deno.test("a TrainJob that was made under a trial's name with other values is none of its trials", async () => {
+  const made = await begin();
+  const [trial, second] = made.trials;
+  ok(trial && second);
+  const { trainer } = trial.spec;
+  const world = new SearchWorld();
+  const env = trainer?.env?.map(({ name }) => ({ name, value: "666" }));
+  world.cluster.put(KINDS.trainJob, { ...trial, spec: { ...trial.spec, trainer: { env } } });
+  world.cluster.put(KINDS.trainJob, second);
+  await world.create(optimizationJob());
+  deepEqual(world.states, ["0 Failed TrainJobNameTaken", "1 Running", "2 Running"]);
+  match(
+    world.records.get(0)?.message ?? "",
+    /^another TrainJob has its name, and has other values/,
+  );
+  equal(world.records.get(1)?.uid, world.trials[1]?.metadata.uid);
+});
+
 Deno.test("records of another search are left as they are, and nothing is made", async () => {
   const world = new SearchWorld();
   world.cluster.put(KINDS.configMap, {
