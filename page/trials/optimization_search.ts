@@ -19,17 +19,32 @@ import {
   type ReadOptimizationJob,
   readOptimizationJob,
 } from "./optimization_objects.ts";
-import { isTrialJob, readTrialJob, rowOfSearch, trialsOfSearch } from "./optimization_trials.ts";
+import { ownerKey, readTrialJob, rowOfSearch, trialsOfSearch } from "./optimization_trials.ts";
 import { SEARCH_LIMITS, type SearchKind, type SearchReader } from "./search.ts";
 import { deniedOf, readOrDenied } from "./search_reads.ts";
 
 const SEARCH = keeping(KINDS.optimizationJob, readOptimizationJob);
-const TRIAL_JOB = keeping(TRAINJOB, readTrialJob);
-/** Records, and the UID of the search that controls them: others are nobody's. */
-const RECORDS = keeping(KINDS.configMap, ({ metadata, data }) => ({
-  of: controllerOfKind(metadata, KINDS.optimizationJob)?.uid,
-  records: readTrialRecords(data),
-}));
+const keyOf = ({ search, uid }: ReadOptimizationJob) => ownerKey(search, { uid });
+
+/** Returns the kind of their trials' jobs, of which others are none. */
+function trialJobsOf(searches: readonly ReadOptimizationJob[]) {
+  const keys = new Set(searches.map(keyOf));
+  return keeping(TRAINJOB, (job) => {
+    const read = readTrialJob(job);
+    return read !== undefined && keys.has(read.of) ? read : undefined;
+  });
+}
+
+/** Returns the kind of their records: of that name, and controlled by them. Others are nobody's. */
+function recordsOf(searches: readonly ReadOptimizationJob[]) {
+  const names = new Map(searches.map((it) => [keyOf(it), trialRecordsName(it.search.name)]));
+  return keeping(KINDS.configMap, ({ metadata = {}, data }) => {
+    const owner = controllerOfKind(metadata, KINDS.optimizationJob);
+    const of = owner && ownerKey(metadata, owner);
+    if (of === undefined || names.get(of) !== metadata.name) return undefined;
+    return { of, records: readTrialRecords(data) };
+  });
+}
 const NONE = readTrialRecords({});
 const { optimizationJob: LABEL } = LABELS;
 
@@ -40,14 +55,14 @@ async function readTrialJobs(
   searches: readonly ReadOptimizationJob[],
   labelSelector: string,
 ) {
+  const kind = trialJobsOf(searches);
   const readJobs = async (labelSelector: string) => {
     const list = { ...where, most: SEARCH_LIMITS.trials, labelSelector };
-    const jobs = await readOrDenied(TRAINJOB.id, listUpTo(reader, TRIAL_JOB, list));
-    return { ...jobs, items: jobs.items.filter(isTrialJob) };
+    return await readOrDenied(TRAINJOB.id, listUpTo(reader, kind, list));
   };
   const labelled = await readJobs(labelSelector);
   const seen = new Set(labelled.items.map((it) => it.of));
-  if (labelled.isDenied || searches.every((it) => !it.hasBegun || seen.has(it.uid))) {
+  if (labelled.isDenied || searches.every((it) => !it.hasBegun || seen.has(keyOf(it)))) {
     return labelled;
   }
   const others = await readJobs(`!${LABEL}`);
@@ -67,13 +82,14 @@ async function listIn(reader: SearchReader, where: Pick<BoundedList, "namespace"
   const [jobs, records] = await Promise.all([
     readTrialJobs(reader, where, searches.items, LABEL),
     // Who may read none gets the list by the jobs that are there.
-    orDenied(listUpTo(reader, RECORDS, labelled)),
+    orDenied(listUpTo(reader, recordsOf(searches.items), labelled)),
   ]);
   const bySearch = Map.groupBy(jobs.items, (it) => it.of);
   const recorded = new Map(records.items.map(({ of, records }) => [of, records]));
   const rows = searches.items.map((search): SearchRow => {
-    const own = bySearch.get(search.uid) ?? [];
-    return rowOfSearch(search, trialsOfSearch(search, own, recorded.get(search.uid) ?? NONE));
+    const key = keyOf(search);
+    const trials = trialsOfSearch(search, bySearch.get(key) ?? [], recorded.get(key) ?? NONE);
+    return rowOfSearch(search, trials);
   });
   return { rows, lists: [searches, jobs] };
 }
@@ -109,16 +125,15 @@ export const OPTIMIZATION_SEARCHES: SearchKind = {
       readTrialJobs(reader, { namespace }, [search], `${LABEL}=${name}`),
       readOrDenied(
         "configmaps",
-        readOne(reader, RECORDS, key).catch(ignoring(isNotFound))
-          .then((it) => ({ items: it?.of === search.uid ? [it.records] : [] })),
+        readOne(reader, recordsOf([search]), key).catch(ignoring(isNotFound))
+          .then((it) => ({ items: it === undefined ? [] : [it.records] })),
       ),
     ]);
-    const own = jobs.items.filter(({ of }) => of === search.uid);
     const [read = NONE] = records.items;
     const denied = deniedOf([jobs, records]);
     return {
       ...search.search,
-      trials: trialsOfSearch(search, own, read),
+      trials: trialsOfSearch(search, jobs.items, read),
       ...(denied.length > 0 && { denied }),
       ...(jobs.isCut && { isCut: true }),
     };

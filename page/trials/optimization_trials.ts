@@ -8,6 +8,7 @@ import type { PruningRecord, readTrialRecords, TrialRecord } from "../../crds/tr
 import type { SearchRow, TrialState, TrialStop } from "../../crds/wire/searches.ts";
 import { compact, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { controllerOfKind } from "../../platform/kube/owner_references.ts";
+import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { variablesOf } from "../../trials/search/trial_variables.ts";
 import { readJob } from "./labelled_jobs.ts";
 import { rowOfTrials } from "./labelled_searches.ts";
@@ -17,29 +18,29 @@ import { type FoundTrial, SEARCH_LIMITS, shortText, type TrialMetric } from "./s
 /** The records of a search. */
 export type TrialRecords = ReturnType<typeof readTrialRecords>;
 
-/** What is kept of a TrainJob; without a search if no OptimizationJob controls it. */
-export type ReadTrialJob = ReturnType<typeof readTrialJob>;
+/** Tells searches of all namespaces apart, by what they control: owner references are the word of whoever writes them. */
+export const ownerKey = (
+  { namespace = "" }: Pick<KubeMeta, "namespace">,
+  { uid }: Pick<KubeMeta, "uid">,
+): string => `${namespace}/${uid}`;
 
-/** Reads a TrainJob. */
+/** What is kept of a TrainJob that an OptimizationJob controls. */
+export type TrialJob = NonNullable<ReturnType<typeof readTrialJob>>;
+
+/** Reads a TrainJob; undefined if no OptimizationJob controls it. */
 export function readTrialJob(job: AnyJob) {
   const owner = controllerOfKind(job.metadata, KINDS.optimizationJob);
-  if (owner === undefined) return {};
+  if (owner === undefined) return undefined;
   const variables = objectsAt(objectAt(job, "spec", "trainer"), "env")
     .map((it) => [textAt(it, "name") ?? "", shortText(textAt(it, "value") ?? "")] as const)
     .filter(([name]) => name.startsWith(PARAMETER_ENV_PREFIX));
   return {
-    of: owner.uid,
+    of: ownerKey(job.metadata, owner),
     uid: job.metadata.uid ?? "",
     found: readJob(TRAINJOB, job).found,
     variables: new Map(variables),
   };
 }
-
-/** A TrainJob that an OptimizationJob controls. */
-export type TrialJob = Extract<ReadTrialJob, { readonly of: string }>;
-
-/** Returns whether an OptimizationJob controls the TrainJob. */
-export const isTrialJob = (job: ReadTrialJob): job is TrialJob => "of" in job;
 
 /** The value of a parameter by the variable that has it, in either spelling. */
 const valueIn = ({ variables }: TrialJob, name: string): string | undefined =>

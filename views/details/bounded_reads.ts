@@ -93,10 +93,13 @@ export async function readText(
   return (await inPlace(reads, () => client.read(path, call))).text;
 }
 
-/** Reads pages until there are as many as `most`, or the request has read as much as it may. */
+/**
+ * Reads pages until there are as many as `most`, or the request has read as much as it may. Objects of which the kind
+ * keeps nothing do not count.
+ */
 export async function listUpTo<T>(
   reads: BoundedReads,
-  kind: Kind<T>,
+  kind: Kind<T | undefined>,
   { most, ...selection }: BoundedList,
 ): Promise<Found<T>> {
   const { client, signal, places, budget } = reads;
@@ -108,9 +111,10 @@ export async function listUpTo<T>(
   const options = { client, kind, selection, signal, pageSize, pageBytes, call };
   for await (const page of pagesOf({ ...options, ...(places && { places }) })) {
     const room = most - items.length;
-    items.push(...page.items.slice(0, room));
+    const kept = page.items.filter((it) => it !== undefined);
+    items.push(...kept.slice(0, room));
     // An object that is too large, or of no such kind, is not shown.
-    isCut ||= page.problems.length > 0 || page.items.length > room;
+    isCut ||= page.problems.length > 0 || kept.length > room;
     if (items.length < most && budget.bytes > 0) continue;
     isCut ||= page.continue !== undefined;
     break;

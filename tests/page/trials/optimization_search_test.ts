@@ -10,6 +10,7 @@ import {
   readOptimizationJob,
 } from "../../../page/trials/optimization_objects.ts";
 import { OPTIMIZATION_SEARCHES } from "../../../page/trials/optimization_search.ts";
+import { SEARCH_LIMITS } from "../../../page/trials/search.ts";
 import { listSearches } from "../../../page/trials/search_kinds.ts";
 import { shownSearch } from "../../../page/trials/shown_search.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
@@ -403,6 +404,43 @@ Deno.test("the list says of each search how many trials are in which state, and 
     }]);
     assert.ok(absent.includes("experiments.kubeflow.org"));
   });
+});
+
+Deno.test("in the list a search has its own jobs and records: labels and owner references are set by anybody", async () => {
+  const real = configMap({ "trial.4": record(4, { state: "Failed", reason: "TrainJobDeleted" }) });
+  const won = { "trial.7": record(7, { state: "Complete", value: "0" }) };
+  const pushed = Array.from({ length: SEARCH_LIMITS.trials }, (_, at) => at);
+  const named = (metadata: object) => {
+    const forged = configMap(won);
+    return { ...forged, metadata: { ...forged.metadata, ...metadata } };
+  };
+  const records = [
+    ...pushed.map((at) => configMap(won, `other-${at}`)),
+    real,
+    named({ namespace: "other" }),
+    named({ name: "another-name" }),
+  ];
+  const best = job(9, { loss: "0", end: "Complete" });
+  const jobs = [
+    ...pushed.map((at) => job(at, { owner: "other", loss: "0", end: "Complete" })),
+    job(1, { loss: "0.5", end: "Complete" }),
+    { ...best, metadata: { ...best.metadata, namespace: "other" } },
+  ];
+  const label = "trainer.kubeflow.org/optimizationjob-name";
+  const answer = cluster({ jobs: { [label]: jobs } });
+  await withAnswers(
+    (asked) =>
+      asked.path.includes("/configmaps")
+        ? { apiVersion: "v1", kind: "ConfigMapList", metadata: {}, items: records }
+        : answer(asked),
+    async (client) => {
+      const { searches, isCut } = await listSearches(reader(client), []);
+      assert.deepEqual(searches.map(({ counts, best }) => [counts.states, best]), [
+        [[["Complete", 1], ["Failed", 1]], { trial: "digits-1", value: "0.5" }],
+      ]);
+      assert.equal(isCut, undefined);
+    },
+  );
 });
 
 Deno.test("the list has searches whose trials may not be read, with the best that their status names", async () => {
