@@ -15,6 +15,7 @@ export const SEARCH_REASONS = {
   created: "OptimizationJobCreated",
   creationFailed: "TrainJobsCreationFailed",
   recordsTaken: "TrialRecordsTaken",
+  recordsRefused: "TrialRecordsRefused",
   running: "TrialsRunning",
   completed: "OptimizationJobCompleted",
   allFailed: "AllTrialsFailed",

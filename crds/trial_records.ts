@@ -6,6 +6,14 @@ import { type OptimizationJob, SEARCH_BOUNDS } from "./optimization_job.ts";
 /** The name of the ConfigMap, by that of the OptimizationJob. */
 export const trialRecordsName = (optimizationJob: string): string => `${optimizationJob}-trials`;
 
+/** Bytes of a search's records: of all, which is what a ConfigMap holds, and of a trial beside its values. */
+export const RECORDS_BYTES = {
+  all: 1_048_576,
+  trial: 2_048,
+  /** Without the values that its pruner compares others with: those can be read again. */
+  pruning: 2_048,
+} as const;
+
 /** States of a trial: Running until it has ended, from before its TrainJob is made. */
 export const TRIAL_RECORD_STATES = ["Running", "Complete", "EarlyStopped", "Failed"] as const;
 

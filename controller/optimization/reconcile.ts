@@ -27,6 +27,7 @@ import { searchProblems } from "../../trials/search/search_problems.ts";
 import {
   decideSearchStatus,
   hasSearchEnded,
+  type SearchEnd,
   searchEnd,
   type SearchFindings,
 } from "../../trials/search/search_status.ts";
@@ -40,7 +41,7 @@ import {
 } from "../../trials/search/trial_end.ts";
 import { hasValues, trialJob } from "../../trials/search/trial_job.ts";
 import { isRefusal } from "../trainjob/act.ts";
-import { readRecords, type StoredRecords, writeRecords } from "./records_store.ts";
+import { readRecords, RecordsRefused, type StoredRecords, writeRecords } from "./records_store.ts";
 import { type SearchEvents, tellFailures, writeSearchStatus } from "./status_write.ts";
 import { type OpenTrial, trialWaits } from "./trial_waits.ts";
 
@@ -198,6 +199,15 @@ function obstacleOf({ options, job, making: { errors } }: Pass): SearchFindings[
   return { reason: SEARCH_REASONS.creationFailed, message: messageOf(error) };
 }
 
+/** Returns the end of a search that can record no more. */
+function refusalOf({ making: { errors } }: Pass): SearchEnd | undefined {
+  const refusal = errors.find((it) => it instanceof RecordsRefused);
+  if (refusal === undefined) return undefined;
+  const message = `the records of its trials are too large: ${refusal.message}. Trials that run ` +
+    "go on until the OptimizationJob is deleted: make it anew with fewer trials";
+  return { type: "Failed", reason: SEARCH_REASONS.recordsRefused, message };
+}
+
 /** Brings records and TrainJobs of a search up to date; returns undefined if the cache of searches is behind. */
 async function keepTrials(pass: Pass, before: StoredRecords) {
   const { options: { client }, job, search, signal, making, now } = pass;
@@ -251,7 +261,7 @@ async function reconcile(pass: Pass): Promise<ReconcileResult> {
   if (kept === undefined) return { requeueAfterMs: OUTDATED_RETRY_MS };
   const { stored, open, isAgain } = kept;
   const { waits, requeueAfterMs } = trialWaits(open, options.clock.now());
-  const end = searchEnd(job, search, stored.trials);
+  const end = refusalOf(pass) ?? searchEnd(job, search, stored.trials);
   const findings = { obstacle: obstacleOf(pass), waits, end };
   await attempts.one(() => write(findings, stored.trials));
   const dueMs = isAgain === true && end === undefined ? 0 : requeueAfterMs;

@@ -3,12 +3,14 @@ import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import {
+  pruningRecordText,
   readTrialRecords,
   recordKeys,
   type TrialRecord,
   trialRecordsName,
 } from "../../crds/trial_records.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { isInvalid, messageOf } from "../../platform/kube/errors.ts";
 import {
   controllerReference,
   isControlledBy,
@@ -67,6 +69,40 @@ async function createRecords(
   }, { signal });
 }
 
+/** Says that the API server does not take the records of a search, since they are too large. */
+export class RecordsRefused extends Error {}
+
+/** Changes some keys. If the ConfigMap then is too large, values that a pruner can read again leave their place. */
+async function patchRecords(
+  client: Client,
+  job: OptimizationJob,
+  { uid, data }: { readonly uid: string; readonly data: Record<string, string> },
+  signal: AbortSignal,
+) {
+  const key = keyOfRecords(job);
+  const patch = (body: object) =>
+    client.patch(KINDS.configMap, key, { type: "merge", body }, { signal });
+  try {
+    return await patch({ metadata: { uid }, data });
+  } catch (error) {
+    const live = isInvalid(error)
+      ? await getOrUndefined(client, KINDS.configMap, key, { signal })
+      : undefined;
+    // One that was made anew refuses the UID.
+    if (live === undefined || live.metadata?.uid !== uid) throw error;
+    const shorter = [...readTrialRecords(live.data).pruning].flatMap(([index, it]) => {
+      const { values, ...record } = it;
+      return values ? [[recordKeys.pruning(index), pruningRecordText(record)]] : [];
+    });
+    if (shorter.length === 0) throw new RecordsRefused(messageOf(error));
+    const { resourceVersion } = live.metadata;
+    return await patch({
+      metadata: { uid, resourceVersion },
+      data: { ...Object.fromEntries(shorter), ...data },
+    });
+  }
+}
+
 /** Writes some records. What others wrote stays, but in a ConfigMap that was made anew nothing is written. */
 export async function writeRecords(
   client: Client,
@@ -80,9 +116,9 @@ export async function writeRecords(
   const data = Object.fromEntries(
     [...changes].map(([index, it]) => [recordKeys.trial(index), JSON.stringify(it)]),
   );
-  const body = { metadata: { uid: stored.uid }, data };
-  const { metadata } = stored.uid === undefined
+  const { uid } = stored;
+  const { metadata } = uid === undefined
     ? await createRecords(client, job, data, signal)
-    : await client.patch(KINDS.configMap, keyOfRecords(job), { type: "merge", body }, { signal });
+    : await patchRecords(client, job, { uid, data }, signal);
   return { ...stored, uid: metadata?.uid, trials: new Map([...stored.trials, ...changes]) };
 }

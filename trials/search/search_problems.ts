@@ -6,12 +6,11 @@ import { readObjective } from "../../crds/objective.ts";
 import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
 import { readPruner } from "../../crds/pruner.ts";
 import { TRAINER_ENV_MAX } from "../../crds/trainjob.ts";
+import { RECORDS_BYTES } from "../../crds/trial_records.ts";
 import { jsonBytes, longestValue, readSpace } from "./search_space.ts";
 import { objectiveText } from "./trial_job.ts";
 import { variablesOf } from "./trial_variables.ts";
 
-/** Most bytes of all values in the records of trials, of the MiB that a ConfigMap holds. */
-const VALUES_BYTES = 900 * 1024;
 /** Most bytes of a template, as JSON: there may be a hundred TrainJobs with all of it, and caches hold them. */
 const TEMPLATE_BYTES = 64 * 1024;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -75,9 +74,10 @@ function variableProblems({ spec }: OptimizationJob): FieldProblem[] {
   return [{ field: PARAMETERS, message }];
 }
 
-function spaceProblems({ spec }: OptimizationJob): FieldProblem[] {
+function spaceProblems({ metadata, spec }: OptimizationJob): FieldProblem[] {
   const isGrid = spec.searchAlgorithm?.grid !== undefined;
-  let bytes = 0;
+  const isPruned = metadata.annotations?.[ANNOTATIONS.pruner] !== undefined;
+  let bytes = RECORDS_BYTES.trial + (isPruned ? RECORDS_BYTES.pruning : 0);
   const problems = spec.parameters.flatMap(({ searchSpace }, index) => {
     const field = `${PARAMETERS}[${index}].searchSpace`;
     const read = readSpace(searchSpace, field);
@@ -88,9 +88,9 @@ function spaceProblems({ spec }: OptimizationJob): FieldProblem[] {
       : [];
   });
   const all = bytes * (spec.numTrials ?? 1);
-  if (problems.length > 0 || all <= VALUES_BYTES) return problems;
-  const message = `the values of all trials may take ${all} bytes, and their records hold ` +
-    `${VALUES_BYTES}: make choices shorter, or parameters or trials fewer`;
+  if (problems.length > 0 || all <= RECORDS_BYTES.all) return problems;
+  const message = `the records of all trials may take ${all} bytes, and their ConfigMap holds ` +
+    `${RECORDS_BYTES.all}: make choices shorter, or parameters or trials fewer`;
   return [{ field: PARAMETERS, message }];
 }
 

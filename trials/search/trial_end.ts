@@ -9,8 +9,10 @@ import { cutText } from "../../platform/base/hostile_text.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
 
-/** Longest message of a record: a ConfigMap holds a hundred of them beside all values. */
+/** Longest texts of a record, which have a part in its bytes; as JSON a character takes six at most. */
 const MESSAGE_MAX = 256;
+const REASON_MAX = 128;
+const VALUE_MAX = 64;
 
 /** How a trial has ended. */
 export type TrialEnd = Pick<TrialRecord, "state" | "reason" | "message" | "value">;
@@ -29,7 +31,7 @@ export function endWithoutObjective(job: TrainJob): TrialEnd | undefined {
   const stop = earlyStopOf(TRAINJOB, job);
   if (stop !== undefined) {
     const message = cutText(stop.message ?? "", MESSAGE_MAX);
-    return { state: "EarlyStopped", reason: stop.reason, message };
+    return { state: "EarlyStopped", reason: cutText(stop.reason ?? "", REASON_MAX), message };
   }
   if (endOf(TRAINJOB, job) !== "Failed") return undefined;
   const failed = trueCondition(job.status?.conditions, TRAINJOB_CONDITIONS.failed);
@@ -51,6 +53,8 @@ export function endWithObjective(metric: string, value: string | undefined): Tri
     return failedTrial(metricsUnavailable, message);
   }
   const number = readGoFloat(value)?.value ?? NaN;
-  if (!Number.isNaN(number)) return { state: "Complete", value };
+  if (!Number.isNaN(number)) {
+    return { state: "Complete", value: value.length <= VALUE_MAX ? value : String(number) };
+  }
   return failedTrial(metricsUnavailable, `its last ${metric}, the objective, is ${value}`);
 }

@@ -498,6 +498,39 @@ Deno.test("records that were deleted are made again from the TrainJobs that are 
   equal(world.mostOpen, 2);
 });
 
+/** Refuses records of more than that many bytes, as the API server does. */
+function withLimit(world: SearchWorld, bytes: number): void {
+  world.cluster.admission.push((_verb, kind, { data }) =>
+    kind === "ConfigMap" && Object.values(Object(data)).join("").length > bytes
+      ? invalid("may not be more than that many bytes")
+      : undefined
+  );
+}
+
+Deno.test("values that a pruner can read again leave their place to records", async () => {
+  const world = await begin();
+  const key = "ns/digits-trials";
+  const values = Array.from({ length: 200 }, (_, step) => [step, 0.5]);
+  const pruning = JSON.stringify({ rungs: [1], values });
+  world.cluster.edit(KINDS.configMap, key, { data: { "pruning.0": pruning } });
+  withLimit(world, 1_500);
+  for (const index of [0, 1, 2, 3]) await world.end(index, "Complete", { value: "1" });
+  match(world.conditions.at(-1) ?? "", /^Complete=True/);
+  equal(world.cluster.peek(KINDS.configMap, key)?.data?.["pruning.0"], '{"rungs":[1]}');
+});
+
+Deno.test("a search whose records hold no more has failed, and says why", async () => {
+  const world = await begin();
+  withLimit(world, 400);
+  await world.end(0, "Complete", { value: "1" });
+  match(
+    world.conditions.at(-1) ?? "",
+    /^Failed=True\/TrialRecordsRefused: the records of its trials are too large: may not be more/,
+  );
+  match(world.events.at(-1) ?? "", /^Warning TrialRecordsRefused/);
+  equal(world.creations.length, 2);
+});
+
 Deno.test("what a pruner has recorded stays", async () => {
   const world = await begin();
   const key = "ns/digits-trials";

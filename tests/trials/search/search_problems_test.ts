@@ -145,8 +145,19 @@ const cases: Record<string, Case> = {
       parameters: hundred((i) => `P${i} categorical ${'"'.repeat(60)} b`),
     },
     want: [
-      "spec.parameters: the values of all trials may take 1230000 bytes, and their records hold " +
-      "921600: make choices shorter, or parameters or trials fewer",
+      "spec.parameters: the records of all trials may take 1434800 bytes, and their ConfigMap holds " +
+      "1048576: make choices shorter, or parameters or trials fewer",
+    ],
+  },
+  "records that it does not hold with a pruner's": {
+    search: {
+      metadata: pruner('{"asha": {}}'),
+      spec: { numTrials: 100 },
+      parameters: hundred((i) => wide.replace("p", `P${i}`)),
+    },
+    want: [
+      "spec.parameters: the records of all trials may take 1079600 bytes, and their ConfigMap holds " +
+      "1048576: make choices shorter, or parameters or trials fewer",
     ],
   },
   "records that it just holds": {

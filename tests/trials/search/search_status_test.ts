@@ -181,5 +181,9 @@ for (const [sentence, { of, want }] of Object.entries(outcomes)) {
 Deno.test("endWithObjective() cuts what a trial has pushed to what records hold", () => {
   const { message = "" } = endWithObjective("loss", "x".repeat(1000));
   equal(message.length, 256);
+  deepEqual(endWithObjective("loss", `0.${"0".repeat(99)}1`), {
+    state: "Complete",
+    value: "1e-100",
+  });
   deepEqual(endWithObjective("loss", "1e-3"), { state: "Complete", value: "1e-3" });
 });
