@@ -6,7 +6,7 @@ import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { type NotifierOptions, runNotifier } from "../../controller/notifications/sink_notifier.ts";
 import { createOptimizationController } from "../../controller/optimization/optimization_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
-import type { LastValue } from "../../controller/optimization/reconcile.ts";
+import type { LastValue } from "../../controller/optimization/trial_jobs.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
