@@ -1,7 +1,7 @@
 /**
  * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations, what TrainJobs it
  * makes, and its deletions of TrainJobs and Jobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
- * does. Nobody else is affected.
+ * does. Of others only the authors of OptimizationJobs are affected, whose TrainJobs the manager makes for them.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
 import { childNames, MANAGER, policyChildNames, TRAINJOB_CONDITIONS } from "../crds/names.ts";
@@ -125,6 +125,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
       resourceRule([KINDS.mutatingWebhookConfiguration.group], plurals, writes, "Cluster"),
       resourceRule([TRAINJOB.group], [TRAINJOB.plural], ["CREATE", "DELETE"]),
       resourceRule([KINDS.job.group], [KINDS.job.plural], ["DELETE"]),
+      resourceRule([KINDS.optimizationJob.group], [KINDS.optimizationJob.plural], ["CREATE"]),
     ],
     variables: {
       ...managerVariables(settings),
@@ -181,6 +182,13 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
         "!variables.isManager || size(variables.foreignRules) == 0",
         "the manager's webhooks may only be called for jobs, runtimes and pods",
         "variables.foreignRules.join(', ')",
+      ),
+      // The manager makes these TrainJobs, with a right of its own.
+      validation(
+        `!(${is(KINDS.optimizationJob.plural)}) || authorizer.group('${TRAINJOB.group}')` +
+          `.resource('${TRAINJOB.plural}').namespace(request.namespace).check('create').allowed()`,
+        "trials are TrainJobs, and their author has no right to create these in the namespace",
+        "variables.user",
       ),
     ],
   });

@@ -15,12 +15,14 @@ import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { apply, type Cluster, tryKubectl } from "./support/installation.ts";
+import { optimizationJob } from "../trials/search/builders.ts";
+import { apply, type Cluster, kubectl, tryKubectl } from "./support/installation.ts";
 import { shareCluster } from "./support/shared_cluster.ts";
 
 const withSharedCluster = shareCluster();
 
 const NAMESPACE = "default";
+const { group: GROUP } = KINDS.trainJob;
 const inDefault = (name: string) => ({ namespace: NAMESPACE, name });
 const STRANGER = "settings";
 /** The name of a helper object of the TrainJob `mine`, which somebody else has taken. */
@@ -183,6 +185,29 @@ async function managerMaySearch({ installation: { client } }: Cluster): Promise<
   await madeTrial(ownerReferences)(client);
 }
 
+/** A user who may create OptimizationJobs, and later TrainJobs, too. */
+async function searchersMayTrain({ plane }: Cluster): Promise<void> {
+  const may = async (what: string) => {
+    await kubectl(plane, ["create", "role", what, "--verb=create", `--resource=${what}.${GROUP}`]);
+    await kubectl(plane, ["create", "rolebinding", what, `--role=${what}`, "--user=ann"]);
+  };
+  const { status: _, ...search } = optimizationJob({
+    metadata: { namespace: NAMESPACE, uid: undefined },
+    template: { spec: { runtimeRef: { name: "shell" } } },
+  });
+  const attempt = () =>
+    tryKubectl(
+      plane,
+      ["create", "--validate=false", "-f", "-", "--as=ann"],
+      JSON.stringify(search),
+    );
+  await may(KINDS.optimizationJob.plural);
+  const { stderr } = await attempt();
+  assert.match(stderr, /trials are TrainJobs, and their author has no right to create.*: ann/);
+  await may(KINDS.trainJob.plural);
+  await until("the search is created", async () => (await attempt()).code === 0);
+}
+
 async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   try {
     await attempt;
@@ -236,6 +261,7 @@ Deno.test("the manager's account can write no ConfigMap, no Secret, no TrainJob 
     }
     await t.step("the manager may write what it needs", () => managerMayWrite(cluster));
     await t.step("the manager may write what a search needs", () => managerMaySearch(cluster));
+    await t.step("who makes a search may make TrainJobs", () => searchersMayTrain(cluster));
     await t.step("others may write what they could", () => othersMayWrite(cluster));
   }, {
     node: false,
