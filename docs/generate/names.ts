@@ -160,7 +160,8 @@ const MANAGER_TEXTS: Texts<typeof MANAGER> = {
   trialPodWebhook: "webhook for pods of trials (`failurePolicy: Fail`)",
   publicConfigMap: "ConfigMap from which the SDK reads the version, and other clients the CA",
   admissionPolicy: "ValidatingAdmissionPolicy and its binding: who may make a pod belong to a job",
-  writesPolicy: "ValidatingAdmissionPolicy and its binding: what the manager may write",
+  writesPolicy:
+    "ValidatingAdmissionPolicy and its binding: what the manager may write, and who may make OptimizationJobs",
 };
 
 const CHILDREN = [
