@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { hasChanged } from "../../platform/kube/rereading.ts";
-import { isControlledBy } from "../../platform/kube/owner_references.ts";
+import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
@@ -58,6 +58,8 @@ export function createRecordWriter(options: RecordWriterOptions) {
   /** Reads the ConfigMap. Rejects if one of its name is not of this search. */
   async function read() {
     const map = await getOrUndefined(client, KINDS.configMap, key, bounds);
+    // That of a former search of the name is about to go, and this one has none yet.
+    if (isOfPredecessor(map?.metadata, KINDS.optimizationJob, search)) return undefined;
     if (map === undefined) return undefined;
     if (isControlledBy(map.metadata, search.uid)) return map;
     throw new Error(

@@ -5,7 +5,7 @@ import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { katibsLog, unsteadySink } from "../observations/observations_fixture.ts";
-import { withLogs } from "../../support/logged.ts";
+import { logged, withLogs } from "../../support/logged.ts";
 import { createScene, type SceneOptions } from "./search_scene.ts";
 
 const DOWN = new KubeError("the API server is down", { code: 503, reason: "ServiceUnavailable" });
@@ -163,6 +163,17 @@ for (const isOthers of [false, true]) {
     });
   });
 }
+
+Deno.test("nobody is warned of the records of a former search of the name", async () => {
+  const scene = createScene({ hasRecords: false });
+  scene.putRecords({}, "former");
+  const told = await logged(() =>
+    scene.owner(async ({ report, clock }) => {
+      assert.equal(await report(0, 1, .5), "goes on");
+      await clock.advance(1_000);
+    }), "warning");
+  assert.deepEqual(told, []);
+});
 
 Deno.test("a recorded verdict whose stop is not stored is carried out by the next owner", async () => {
   const scene = createScene();
