@@ -5,8 +5,9 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobGoneSchema, jobObservationSchema } from "../../../katib/api/messages.ts";
 import type { EventReader } from "../../support/event_client.ts";
 import { freePort } from "../../support/free_port.ts";
-import { type ObservationEndpoint, observer } from "../../support/observer.ts";
+import { type ObservationEndpoint, type Observer, observer } from "../../support/observer.ts";
 import { push, shareStandalone, shellRuntime, trainJob } from "../../support/standalone.ts";
+import type { ControlPlane } from "../../../app/standalone/control_plane.ts";
 import { until } from "../../support/until.ts";
 import { leaderAmong, pusher, type Replica, withReplicas } from "../manager/replicas.ts";
 import { startLog } from "./shared_log.ts";
@@ -107,6 +108,45 @@ const RECORDED = JSON.stringify({
 });
 const JOBS = ["one", "two", "three"];
 const STEPS = 12;
+const ALL = STEPS * JOBS.length;
+
+/** Creates jobs with a label and rules. Returns how all push a step, until it is acknowledged, to those that are alive. */
+async function sweepOf(plane: ControlPlane, sweep: string) {
+  const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
+  const jobs = await Promise.all(JOBS.map(async (name) => {
+    await plane.client.create(KINDS.trainJob, trainJob(name, "plain", inSweep(sweep, annotations)));
+    return await pusher(plane, name, { exists: true });
+  }));
+  return async (step: number, alive: readonly Replica[]) => {
+    for (const job of jobs) {
+      await until(`push ${step} of ${job.name} is taken`, async () => {
+        const replica = alive[step % alive.length];
+        assert.ok(replica);
+        const { status } = await job.push(replica, step, undefined, { loss: String(step) });
+        assert.ok(status === 200 || status === 503, `${status}`);
+        return status === 200;
+      }, { timeoutMs: 60_000, everyMs: 100 });
+    }
+  };
+}
+
+/** Asserts that each row of each job was told once. */
+async function assertEachOnce(
+  { rows }: ReturnType<typeof held>,
+  reader: Observer,
+  at: Replica,
+): Promise<void> {
+  const want = Array.from({ length: STEPS }, (_, step) => String(step));
+  for (const name of JOBS) {
+    const told = rows.get(name) ?? [];
+    // A push that nobody acknowledged, and that came again, is another row of its own time.
+    assert.deepEqual([...new Set(told)], want, name);
+    const { body } = await reader.read(endpoint(at), name, { query: "?limit=5000" });
+    assert.ok(typeof body === "object" && body !== null && "log" in body);
+    assert.ok(Array.isArray(body.log));
+    assert.deepEqual(body.log.map(({ value }) => value), told);
+  }
+}
 
 Deno.test("each acknowledged row of each job is told once, also if the owner is killed and the reader's replica ends", async () => {
   const port = freePort();
@@ -123,25 +163,7 @@ Deno.test("each acknowledged row of each job is told once, also if the owner is 
     const { leader, followers: [watched, other] } = await leaderAmong(replicas);
     assert.ok(watched && other);
     const reader = await observer(plane.client, "observer", TRAINJOB, MANY);
-    const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
-    const jobs = await Promise.all(JOBS.map(async (name) => {
-      await plane.client.create(
-        KINDS.trainJob,
-        trainJob(name, "plain", inSweep("replicas", annotations)),
-      );
-      return await pusher(plane, name, { exists: true });
-    }));
-    const pushAll = async (step: number, alive: readonly Replica[]) => {
-      for (const job of jobs) {
-        await until(`push ${step} of ${job.name} is taken`, async () => {
-          const replica = alive[step % alive.length];
-          assert.ok(replica);
-          const { status } = await job.push(replica, step, undefined, { loss: String(step) });
-          assert.ok(status === 200 || status === 503, `${status}`);
-          return status === 200;
-        }, { timeoutMs: 60_000, everyMs: 100 });
-      }
-    };
+    const pushAll = await sweepOf(plane, "replicas");
     const has = held();
     const body = () => ({ labelSelector: "sweep=replicas", from: has.from });
     {
@@ -158,17 +180,8 @@ Deno.test("each acknowledged row of each job is told once, also if the owner is 
     // The reader goes on at another replica, from the places that it has.
     await using events = await reader.watchMany(endpoint(other), body());
     for (let step = 8; step < STEPS; step++) await pushAll(step, [watched, other]);
-    await has.take(events, STEPS * JOBS.length);
-    const want = Array.from({ length: STEPS }, (_, step) => String(step));
-    for (const name of JOBS) {
-      const told = has.rows.get(name) ?? [];
-      // A push that nobody acknowledged, and that came again, is another row of its own time.
-      assert.deepEqual([...new Set(told)], want, name);
-      const { body } = await reader.read(endpoint(other), name, { query: "?limit=5000" });
-      assert.ok(typeof body === "object" && body !== null && "log" in body);
-      assert.ok(Array.isArray(body.log));
-      assert.deepEqual(body.log.map(({ value }) => value), told);
-    }
+    await has.take(events, ALL);
+    await assertEachOnce(has, reader, other);
     const stopping = other.manager.stop();
     let last = await events.next();
     while ("event" in last && last.event !== "end") last = await events.next();
@@ -176,5 +189,34 @@ Deno.test("each acknowledged row of each job is told once, also if the owner is 
       data: { reason: "this replica shuts down: connect again" },
     });
     await stopping;
+  });
+});
+
+Deno.test("with a log in a file each row is told once, by the owner that is killed or by the one that has the file next", async () => {
+  const folder = await Deno.makeTempDir();
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
+  await withReplicas(async ({ plane, start }) => {
+    const flags = { observationSink: `sqlite:${folder}/log.db` };
+    const first = await start("a", { flags });
+    const reader = await observer(plane.client, "observer", TRAINJOB, MANY);
+    const pushAll = await sweepOf(plane, "file");
+    const has = held();
+    const body = () => ({ labelSelector: "sweep=file", from: has.from });
+    {
+      await using events = await reader.watchMany(endpoint(first), body());
+      for (let step = 0; step < 2; step++) await pushAll(step, [first]);
+      await has.take(events, 2 * JOBS.length);
+      // Of these the reader takes none before the owner is gone.
+      for (let step = 2; step < 6; step++) await pushAll(step, [first]);
+      first.cutOff();
+      first.pause(60_000);
+    }
+    await first.manager.stop();
+    const next = await start("b", { flags });
+    await using events = await reader.watchMany(endpoint(next), body());
+    for (let step = 6; step < STEPS; step++) await pushAll(step, [next]);
+    await has.take(events, ALL);
+    await assertEachOnce(has, reader, next);
   });
 });
