@@ -30,8 +30,11 @@ const PUSHES = 1_000 / 1_200;
 const STOPS_PER_SECOND = 10;
 const STORM_MS = 20_000;
 /** In it each trial pushes some times; each token is reviewed once. */
-const WARM_UP_MS = 15_000;
+export const WARM_UP_MS = 15_000;
 const GOALS = { answerMs: 500, stormSeconds: 15, honestMs: 250 } as const;
+
+/** What all jobs of trials have, whoever makes them. */
+export const BENCH_LABEL = { bench: "search" };
 
 /** A trial, and where its pod pushes. */
 interface Trial extends LoadTarget {
@@ -56,7 +59,7 @@ async function createSearch(client: KubeClient, number: number, trials: number):
         numTrials: trials,
         parallelTrials: trials,
         trainJobTemplate: {
-          metadata: { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
+          metadata: { labels: BENCH_LABEL, annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
           spec: { runtimeRef: { name: "idle" } },
         },
       },
@@ -70,7 +73,8 @@ async function createSearch(client: KubeClient, number: number, trials: number):
   await client.create(KINDS.configMap, { metadata: records }).catch(unless);
   const names = Array.from({ length: trials }, (_, index) => trialName({ name, uid }, index));
   for (const name of names) {
-    const job = trainJob(name, "idle", { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } });
+    const annotations = { [ANNOTATIONS.trialTemplate]: "{}" };
+    const job = trainJob(name, "idle", { labels: BENCH_LABEL, annotations });
     Object.assign(job.metadata, { ownerReferences });
     await client.create(KINDS.trainJob, job).catch(unless);
   }
@@ -78,7 +82,7 @@ async function createSearch(client: KubeClient, number: number, trials: number):
 }
 
 /** Returns the trials of all searches, once each has a pod. */
-async function createTrials({ client, targets }: Endpoint, count: number): Promise<Trial[]> {
+export async function createTrials({ client, targets }: Endpoint, count: number): Promise<Trial[]> {
   const { origin } = new URL(targets[0]?.url ?? "");
   const names: string[] = [];
   for (let left = count, number = 0; left > 0; left -= SEARCH_BOUNDS.trials, number++) {
@@ -122,7 +126,7 @@ async function decide(http: Deno.HttpClient, { url, token }: Trial, loss: number
 }
 
 /** Pushes of trials in their turns, so many a second; no report of them comes to a rung. */
-function pushAll(
+export function pushAll(
   caPem: string,
   trials: readonly Trial[],
   { rate, durationMs }: { readonly rate: number; readonly durationMs: number },
