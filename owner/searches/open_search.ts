@@ -1,5 +1,6 @@
 /** One search of a term: its state, read from records and logs when it is needed, and kept up with what is reported. */
 import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
+import type { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
@@ -21,6 +22,8 @@ const AT_ONCE = 16;
 const MAX_WAITING = 10_000;
 /** Newest rows of a log by which a push is known that the log has already. */
 const NEWEST = 1_000;
+/** Time from one reading of all logs to the next, in milliseconds: where there is room for too few states. */
+const REOPEN_MS = 5_000;
 /** Pauses after records or logs that could not be read. */
 const RETRY: Backoff = { firstMs: 1_000, longestMs: 15_000 };
 
@@ -31,6 +34,9 @@ interface Push extends Pick<JobTrial, "index" | "ref"> {
 
 /** Options of {@link createOpenSearch}. */
 export interface OpenSearchOptions {
+  /** The states of all searches, by UID. One that has no room is read again when it is needed. */
+  readonly states: ReturnType<typeof createSizedCache<SearchState>>;
+  readonly uid: string;
   readonly pruned: PrunedSearch;
   readonly clock: Pick<Clock, "monotonic" | "now">;
   /** Returns a number from 0 up to 1. */
@@ -62,15 +68,15 @@ const reportOf = (row: ObservationRow) => ({
 
 /** Creates the search; it reads nothing before it is used. */
 export function createOpenSearch(options: OpenSearchOptions) {
-  const { pruned, clock, random, writer, trials, readLog, keepsRuns, mayStop, onFailure } = options;
-  let state: SearchState | undefined;
+  const { states, uid, pruned, clock, random, writer, trials, mayStop, onFailure } = options;
   /** UIDs of the jobs whose logs are in the state, by their trials. */
   const read = new Map<number, string>();
   /** Trials whose logs are to be read, and when: again at the earliest. */
   const unread = new Map<number, { readonly failures: number; readonly atMs: number }>();
   let reading: Promise<void> | undefined;
   let waiting: Push[] = [];
-  let [failures, openAtMs] = [0, -Infinity];
+  let failures = 0;
+  let [loadAtMs, reopenAtMs] = [-Infinity, -Infinity];
   /** Writes to logs of which nobody knows whether they came in. */
   let unknown = 0;
 
@@ -87,7 +93,7 @@ export function createOpenSearch(options: OpenSearchOptions) {
   /** Takes in the log of one trial. Returns its newest times. */
   async function readTrial(opened: SearchState, { index, ref }: JobTrial): Promise<Set<string>> {
     const before = unknown;
-    const rows = await readLog(ref);
+    const rows = await options.readLog(ref);
     if (unknown !== before) throw new Error("the log of a trial was written to meanwhile");
     opened.read(index, rows.map(reportOf));
     read.set(index, ref.uid);
@@ -97,6 +103,12 @@ export function createOpenSearch(options: OpenSearchOptions) {
 
   function end(opened: SearchState, { index, ref, job }: JobTrial): void {
     if (hasEnded(job) && isRead({ index, ref })) opened.end(index, isComplete(job));
+  }
+
+  /** Keeps a state, which may have grown, before those that were used less lately. */
+  function keep(opened: SearchState): void {
+    states.delete(uid);
+    states.set(uid, opened);
   }
 
   /** Takes a push whose log is in the state; `known` are times of rows that came from there. */
@@ -113,13 +125,17 @@ export function createOpenSearch(options: OpenSearchOptions) {
   /** Reads the records, and the logs that are not in the state. What cannot be read is left out, and read later. */
   async function readLogs(): Promise<void> {
     const records = await writer.load();
+    const state = states.get(uid);
     const isNew = state === undefined;
-    if (isNew) read.clear();
+    if (isNew) {
+      read.clear();
+      reopenAtMs = clock.monotonic() + REOPEN_MS;
+    }
     const opened = state ?? createSearchState(pruned, records.pruning);
     // Only the controller's records say which job is a trial: anybody who makes jobs may name an owner.
     const all = trials().filter(({ index, ref }) => records.trials.get(index)?.uid === ref.uid);
     for (const { index, ref } of isNew ? all : []) {
-      if (!needsLog(records.pruning.get(index), keepsRuns())) read.set(index, ref.uid);
+      if (!needsLog(records.pruning.get(index), options.keepsRuns())) read.set(index, ref.uid);
     }
     const times = new Map<number, Set<string>>();
     const wanted = all.filter((it) => !isRead(it) && isDue(it.index));
@@ -138,8 +154,8 @@ export function createOpenSearch(options: OpenSearchOptions) {
       else if (isDue(push.index)) readLater(push.index);
     }
     waiting = [];
-    state = opened;
     failures = 0;
+    keep(opened);
     if (errors.length > 0) onFailure(errors[0]);
     await record(opened);
   }
@@ -150,7 +166,7 @@ export function createOpenSearch(options: OpenSearchOptions) {
     } catch (error) {
       waiting = [];
       failures += 1;
-      openAtMs = retryAt(failures);
+      loadAtMs = retryAt(failures);
       onFailure(error);
     } finally {
       reading = undefined;
@@ -175,11 +191,14 @@ export function createOpenSearch(options: OpenSearchOptions) {
      * otherwise it resolves when what it changes is recorded, or was tried to be.
      */
     report(push: Push): Promise<void> | undefined {
+      const state = states.get(uid);
       const isKnown = state !== undefined && isRead(push);
       const isWanted = isKnown ? [...unread.keys()].some(isDue) : isDue(push.index);
-      if (isWanted && clock.monotonic() >= openAtMs) reading ??= readOnce();
+      const atMs = state === undefined ? Math.max(loadAtMs, reopenAtMs) : loadAtMs;
+      if (isWanted && clock.monotonic() >= atMs) reading ??= readOnce();
       if (state !== undefined && isKnown) {
         take(state, push);
+        keep(state);
         return record(state);
       }
       if (reading === undefined) return undefined;
@@ -189,6 +208,7 @@ export function createOpenSearch(options: OpenSearchOptions) {
     },
     /** Notes that the job of a trial has ended. */
     ended(trial: JobTrial): void {
+      const state = states.get(uid);
       if (state === undefined) return;
       end(state, trial);
       void record(state);

@@ -11,6 +11,7 @@ import { medianVerdict } from "../../trials/pruning/median.ts";
 import { describePruning, type PruningVerdict } from "../../trials/pruning/pruning_verdict.ts";
 import {
   createTrialReports,
+  MAX_STEPS,
   type ObjectiveReport,
   type TrialReports,
 } from "../../trials/pruning/trial_reports.ts";
@@ -63,6 +64,8 @@ export function createSearchState(
   { pruner, metric, isMinimized }: PrunedSearch,
   records: ReadonlyMap<number, PruningRecord>,
 ) {
+  /** Rungs compare no values by step. */
+  const newReports = () => createTrialReports(pruner.kind === "asha" ? 0 : MAX_STEPS);
   const trials = new Map<number, SearchTrial>();
   /** Trials of which there is more to record. */
   const changed = new Set<number>();
@@ -79,10 +82,6 @@ export function createSearchState(
     const trial = { reports: newReports(), reportedAt: "", rungs: [], reached: [], ...states };
     trials.set(index, trial);
     return trial;
-  }
-
-  function newReports(): TrialReports {
-    return createTrialReports();
   }
 
   for (const [index, record] of records) {
@@ -205,6 +204,9 @@ export function createSearchState(
       changed.clear();
       return new Map(all);
     },
+    /** How much it holds: the values by step of all trials, and what each trial has besides. */
+    size: (): number =>
+      [...trials.values()].reduce((sum, { reports }) => sum + 10 + reports.values.size, 1),
     /** What is known of all trials, as it is recorded. */
     records: (): ReadonlyMap<number, PruningRecord> =>
       new Map([...trials].map(([index, trial]) => [index, recordOf(trial)])),

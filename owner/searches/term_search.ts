@@ -7,14 +7,17 @@ import type { PruningRecord } from "../../crds/trial_records.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { PlanSource } from "../observations/observations.ts";
 import type { Stops } from "../observations/stops.ts";
-import { createOpenSearch } from "./open_search.ts";
+import { createOpenSearch, type OpenSearchOptions } from "./open_search.ts";
 import { type JobTrial, type SearchCaches, trialOf } from "./pruned_search.ts";
 import { createRecordWriter, type RecordWriterOptions } from "./record_writer.ts";
 import type { PrunedSearch } from "./search_state.ts";
 
 /** Options of {@link createTermSearch}. */
 export interface TermSearchOptions
-  extends SearchCaches, Pick<RecordWriterOptions, "client" | "deadlineMs" | "clock" | "random"> {
+  extends
+    SearchCaches,
+    Pick<RecordWriterOptions, "client" | "deadlineMs" | "clock" | "random">,
+    Pick<OpenSearchOptions, "states"> {
   readonly plans: Pick<PlanSource, "isOpen" | "stopTargetFor" | "storedStop">;
   readonly stops: Pick<Stops, "schedule" | "decided">;
   /** Returns the rows of a metric in a job's log. */
@@ -65,6 +68,7 @@ export function createTermSearch(
   });
   const open = createOpenSearch({
     ...options,
+    uid,
     pruned,
     writer,
     onFailure,
@@ -89,6 +93,9 @@ export function createTermSearch(
       isCarriedOut = true;
     },
     /** Ends what is under way. */
-    close: (): void => over.abort(),
+    close(): void {
+      over.abort();
+      options.states.delete(uid);
+    },
   };
 }

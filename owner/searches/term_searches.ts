@@ -4,6 +4,7 @@ import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
+import { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
@@ -11,6 +12,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { hasEnded, isOver, prunedSearch, searchOf } from "./pruned_search.ts";
+import type { SearchState } from "./search_state.ts";
 import { createTermSearch, type TermSearch, type TermSearchOptions } from "./term_search.ts";
 
 const log = getLogger(["milepost", "searches"]);
@@ -25,16 +27,20 @@ const ANSWER_MS = 2_000;
 const MAX_TOLD = 1_000;
 
 /** What the owner needs of the cluster to prune. */
-export type SearchParts = Pick<
-  TermSearchOptions,
-  "optimizationJobs" | "trainJobs" | "client" | "deadlineMs"
->;
+export interface SearchParts
+  extends Pick<TermSearchOptions, "optimizationJobs" | "trainJobs" | "client" | "deadlineMs"> {
+  /** Most values in memory; the searches that were used least lately are read again when needed. Default a million. */
+  readonly maxValues?: number;
+}
 
 /** The searches of one term. */
 export type TermSearches = ReturnType<typeof createTermSearches>;
 
 /** Creates the searches; they follow the caches until `close`. */
-export function createTermSearches(options: TermSearchOptions) {
+export function createTermSearches(given: Omit<TermSearchOptions, "states"> & SearchParts) {
+  const { maxValues = 1_000_000 } = given;
+  const states = createSizedCache<SearchState>(maxValues, (state) => state.size());
+  const options = { ...given, states };
   const { optimizationJobs, trainJobs, clock } = options;
   const jobs = new Map([[TRAINJOB, { jobs: trainJobs }]]);
   const searches = new Map<string, TermSearch>();

@@ -2,7 +2,7 @@
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 
 /** Most steps of a trial whose values are kept; those that come later count only for its best value and its last step. */
-const MAX_STEPS = 4_096;
+export const MAX_STEPS = 4_096;
 /** Most pods of a trial whose reports are counted. */
 const MAX_PODS = 100;
 
@@ -18,8 +18,8 @@ export interface ObjectiveReport {
 /** The reports of one trial. */
 export type TrialReports = ReturnType<typeof createTrialReports>;
 
-/** Creates {@link TrialReports}, of which there are none yet. */
-export function createTrialReports() {
+/** Creates {@link TrialReports}, of which there are none yet. With fewer steps their values are kept for nobody. */
+export function createTrialReports(maxSteps = MAX_STEPS) {
   const values = new Map<number, number>();
   const counts = createBoundedCache<number>(MAX_PODS);
   /** Reports of a pod that is not known. */
@@ -42,7 +42,7 @@ export function createTrialReports() {
     add({ value, step, pod }: ObjectiveReport): void {
       const at = step ?? countOf(pod);
       newest = value;
-      const isFull = values.size >= MAX_STEPS;
+      const isFull = values.size >= maxSteps;
       if (values.has(at) || (isFull && at <= lastStep)) return;
       if (!isFull) values.set(at, value);
       if (at > lastStep) [stepBefore, lastStep, valueAtLast] = [lastStep, at, value];

@@ -36,6 +36,8 @@ export interface SceneOptions {
   /** Over the controller of the trials. */
   readonly controller?: { readonly uid?: string; readonly kind?: string };
   readonly hasRecords?: boolean;
+  /** Values that the owner keeps in memory. */
+  readonly maxValues?: number;
 }
 
 /** Creates a scene, whose caches are up to date. */
@@ -148,7 +150,9 @@ export function createScene(options: SceneOptions = {}) {
       clientBy: (client: KubeClient) => KubeClient = (client) => client,
     ): Promise<void> {
       const client = clientBy(cluster.client());
-      const searches = { client, ...caches, deadlineMs: 4_000 };
+      const { maxValues } = options;
+      const memory = maxValues === undefined ? {} : { maxValues };
+      const searches = { client, ...caches, deadlineMs: 4_000, ...memory };
       await withObservations({ sink, plans, searches, ...more }, async (fixture) => {
         await fixture.settle();
         await work({

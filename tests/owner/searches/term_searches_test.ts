@@ -388,6 +388,35 @@ Deno.test("a verdict that was not recorded is decided at the push again, whoever
   });
 });
 
+for (const [kind, readAgain] of [["median", true], ["asha", false]] as const) {
+  const what = readAgain ? "is read again" : "of rungs keeps none";
+  Deno.test(`a search whose values have no room in memory ${what}`, async () => {
+    const { sink, reads } = watchedSink();
+    const pruner = kind === "median"
+      ? { median: { n_startup_trials: 1 } }
+      : { asha: { min_resource: 9, reduction_factor: 2 } };
+    const scene = createScene({ sink, pruner, trials: 2, maxValues: 28 });
+    await scene.owner(async ({ report, clock, settle }) => {
+      for (let step = 1; step <= 9; step++) await report(0, step, .5);
+      scene.complete(0);
+      await settle();
+      await clock.advance(100);
+      reads.length = 0;
+      assert.equal(await report(1, 1, .2), "goes on");
+      await clock.advance(5_000);
+      for (let step = 2; step <= 8; step++) assert.equal(await report(1, step, .2), "goes on");
+      assert.equal(reads.length > 1, readAgain);
+      await clock.advance(5_000);
+      const asked = report(1, 9, kind === "median" ? .2 : .6);
+      await clock.advance(100);
+      if (kind === "asha") assert.match(await asked, /0.6 is number 2 of 2 at step 9, rung 0/);
+      else assert.equal(await asked, "goes on");
+      await clock.advance(5_000);
+      assert.ok(reads.length <= 4, "not at each push");
+    });
+  });
+}
+
 Deno.test("rows whose write had no answer are reports all the same", async () => {
   const log = unsteadySink();
   const scene = createScene({ sink: log.sink });

@@ -98,6 +98,10 @@ Deno.test("reports are summed up as those who look at all of them do", () => {
     assert.equal(made.best(true), numbers.length > 0 ? Math.min(...numbers) : NaN);
     assert.equal(made.best(false), numbers.length > 0 ? Math.max(...numbers) : NaN);
     assert.equal(made.newest, all.at(-1)?.value);
+    const brief = createTrialReports(0);
+    all.forEach(brief.add);
+    assert.equal(brief.values.size, 0, "without values the last one is the same");
+    assert.deepEqual([brief.lastStep, brief.valueAtLast], [made.lastStep, made.valueAtLast]);
   }));
 });
 
