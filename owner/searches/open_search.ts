@@ -214,5 +214,7 @@ export function createOpenSearch(options: OpenSearchOptions) {
       void record(state);
     },
     readAgain,
+    /** Whether a trial of it has reported. */
+    hasBegun: (): boolean => reading !== undefined || read.size > 0,
   };
 }

@@ -1,7 +1,7 @@
 /** One search of a term: what its trials report, its records, and the stops that follow from them. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { TRAINJOB_REASONS } from "../../crds/names.ts";
+import { ANNOTATIONS, TRAINJOB_REASONS } from "../../crds/names.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import type { PruningRecord } from "../../crds/trial_records.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
@@ -83,6 +83,10 @@ export function createTermSearch(
 
   return {
     metric: pruned.metric,
+    /** Whether it prunes as the search's annotation says, or has begun, after which a change comes too late. */
+    isFor: ({ metadata: { annotations } }: OptimizationJob): boolean =>
+      annotations?.[ANNOTATIONS.pruner] === search.metadata.annotations?.[ANNOTATIONS.pruner] ||
+      open.hasBegun(),
     report: open.report,
     ended: open.ended,
     readAgain: open.readAgain,

@@ -57,7 +57,9 @@ export function createTermSearches(given: Omit<TermSearchOptions, "states"> & Se
   function openedOf(search: OptimizationJob): TermSearch | undefined {
     const { uid = "" } = search.metadata;
     const known = searches.get(uid);
-    if (known !== undefined || isOver(search)) return known;
+    if (isOver(search) || known?.isFor(search)) return known;
+    known?.close();
+    searches.delete(uid);
     const pruned = prunedSearch(search);
     if (pruned === undefined) return undefined;
     const opened = createTermSearch(options, search, pruned, (error) => tell(search, error));

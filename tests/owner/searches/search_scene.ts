@@ -135,6 +135,11 @@ export function createScene(options: SceneOptions = {}) {
       const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }];
       cluster.edit(KINDS.trainJob, `${namespace}/${job.name}`, { status: { conditions } });
     },
+    /** Gives the search another pruner. */
+    prune: (pruner: object) =>
+      cluster.edit(KINDS.optimizationJob, `${namespace}/${name}`, {
+        metadata: { annotations: { [ANNOTATIONS.pruner]: JSON.stringify(pruner) } },
+      }),
     /** Deletes the search, or ends it. */
     end(how: "delete" | "complete"): void {
       if (how === "delete") return cluster.remove(KINDS.optimizationJob, `${namespace}/${name}`);

@@ -209,6 +209,20 @@ Deno.test("nobody is pruned who is being stopped, or has ended", async () => {
   });
 });
 
+Deno.test("the pruner of a search may change until a trial has pushed", async () => {
+  const late = { asha: { min_resource: 9 } };
+  const scene = createScene({ pruner: late });
+  await scene.owner(async ({ report, clock }) => {
+    await clock.advance(10_000);
+    scene.prune({ asha: { min_resource: 1, reduction_factor: 3 } });
+    assert.equal(await report(0, 1, .5), "goes on");
+    scene.prune(late);
+    const asked = report(1, 1, .9);
+    await clock.advance(100);
+    assert.equal(await asked, STOPPED, "that of the first push counts");
+  });
+});
+
 for (const how of ["delete", "complete"] as const) {
   Deno.test(`a search after its ${how === "delete" ? "deletion" : "end"} prunes nothing`, async () => {
     const scene = createScene();
