@@ -16,6 +16,8 @@ import {
 
 /** From one write to the next, in milliseconds. */
 const INTERVAL_MS = 100;
+/** Most bytes of the ConfigMap with values, which a log may have, too: what else it may hold is the controller's. */
+const VALUES_BYTES = 512 * 1024;
 /** Pauses after writes that failed. */
 const RETRY: Backoff = { firstMs: 250, longestMs: 15_000 };
 
@@ -37,10 +39,13 @@ export interface RecordWriterOptions {
   readonly over: AbortSignal;
 }
 
+type ConfigMap = ReturnType<typeof KINDS.configMap.parse>;
 type TrialRecords = ReturnType<typeof readTrialRecords>;
 
 /** The writer of one search. */
 export type RecordWriter = ReturnType<typeof createRecordWriter>;
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 /** Creates the writer. */
 export function createRecordWriter(options: RecordWriterOptions) {
@@ -48,40 +53,54 @@ export function createRecordWriter(options: RecordWriterOptions) {
   const key = { namespace: search.namespace, name: trialRecordsName(search.name) };
   const bounds = { deadlineMs, signal: over };
   const unwritten = new Map<number, PruningRecord>();
-  /** UID of the ConfigMap, once it is known. */
+  /** UID of the ConfigMap, once it is known, and the bytes of its texts, by their keys. */
   let uid: string | undefined;
+  let bytes = new Map<string, number>();
   let failures = 0;
   let isRunning = false;
   /** Settles with the next attempt. */
   let attempted = Promise.withResolvers<void>();
 
-  /** Reads the ConfigMap. Rejects if one of its name is not of this search. */
-  async function read() {
-    const map = await getOrUndefined(client, KINDS.configMap, key, bounds);
-    // That of a former search of the name is about to go, and this one has none yet.
-    if (isOfPredecessor(map?.metadata, KINDS.optimizationJob, search)) return undefined;
-    if (map === undefined) return undefined;
-    if (isControlledBy(map.metadata, search.uid)) return map;
-    throw new Error(
-      `ConfigMap "${key.name}" is not controlled by OptimizationJob "${search.name}"`,
-    );
+  function note(map: ConfigMap | undefined): void {
+    uid = map?.metadata?.uid;
+    bytes = new Map(Object.entries(map?.data ?? {}).map(([key, text]) => [key, bytesOf(text)]));
   }
 
+  /** Reads the records. Rejects if a ConfigMap of their name is not of this search. */
   async function recorded(): Promise<TrialRecords> {
-    const map = await read();
-    uid = map?.metadata?.uid;
+    const found = await getOrUndefined(client, KINDS.configMap, key, bounds);
+    // That of a former search of the name is about to go, and this one has none yet.
+    const isFormer = isOfPredecessor(found?.metadata, KINDS.optimizationJob, search);
+    const map = isFormer ? undefined : found;
+    if (map !== undefined && !isControlledBy(map.metadata, search.uid)) {
+      throw new Error(
+        `ConfigMap "${key.name}" is not controlled by OptimizationJob "${search.name}"`,
+      );
+    }
+    note(map);
     return readTrialRecords(map?.data);
   }
 
+  /** Returns the texts of records: without values where these have no room. */
+  function textsOf(batch: ReadonlyMap<number, PruningRecord>): Record<string, string> {
+    const all = new Map(bytes);
+    const sum = () => all.values().reduce((sum, it) => sum + it, 0);
+    return Object.fromEntries([...batch].map(([index, { values, ...record }]) => {
+      const key = recordKeys.pruning(index);
+      const whole = pruningRecordText({ ...record, ...(values && { values }) });
+      all.set(key, bytesOf(whole));
+      const text = sum() <= VALUES_BYTES ? whole : pruningRecordText(record);
+      all.set(key, bytesOf(text));
+      return [key, text];
+    }));
+  }
+
   async function write(batch: ReadonlyMap<number, PruningRecord>): Promise<void> {
-    uid ??= (await read())?.metadata?.uid;
+    if (uid === undefined) await recorded();
     if (uid === undefined) throw new Error(`there is no ConfigMap "${key.name}"`);
-    const data = Object.fromEntries(
-      [...batch].map(([index, record]) => [recordKeys.pruning(index), pruningRecordText(record)]),
-    );
-    const patch = { type: "merge", body: { metadata: { uid }, data } } as const;
+    const patch = { type: "merge", body: { metadata: { uid }, data: textsOf(batch) } } as const;
     try {
-      await client.patch(KINDS.configMap, key, patch, bounds);
+      note(await client.patch(KINDS.configMap, key, patch, bounds));
     } catch (error) {
       if (hasChanged(error)) uid = undefined;
       throw error;

@@ -464,6 +464,27 @@ Deno.test("complete trials are compared with under a new owner, also where logs 
   }, { sink: createMemorySink() });
 });
 
+Deno.test("values are recorded while their ConfigMap has room, and read from the log otherwise", async () => {
+  for (const taken of [500_000, 530_000]) {
+    const scene = createScene({ pruner: { median: { n_startup_trials: 1 } } });
+    // It is no record, and takes the room of some.
+    scene.putRecords({ "trial.99": { text: "ü".repeat(taken / 2) } });
+    await scene.owner(async ({ report, settle, clock }) => {
+      for (const step of [1, 2]) await report(0, step, .1);
+      scene.complete(0);
+      await settle();
+      await clock.advance(100);
+      const { values } = scene.recorded().get(0) ?? assert.fail("it is recorded");
+      assert.deepEqual(values, taken < 512 * 1024 ? [[1, .1], [2, .1]] : undefined);
+    });
+    await scene.owner(async ({ report, clock }) => {
+      const asked = report(1, 1, .9);
+      await clock.advance(100);
+      assert.match(await asked, /pruner median: .* number 2 of 2 at step 1/);
+    });
+  }
+});
+
 Deno.test("a log without steps and pods prunes by what is recorded", async () => {
   const scene = createScene({ sink: katibsLog() });
   await scene.owner(async ({ report, clock }) => {
