@@ -277,6 +277,19 @@ Deno.test("reports without a step are counted by pod, also on from those whose p
   assert.deepEqual(state.records().get(0)?.values, [[1, .9], [2, .8], [3, .7], [4, .5]]);
 });
 
+Deno.test("after 4,096 steps of complete trials the median stops none, while rungs have no bound", () => {
+  const told = (step: number): Told[] => [
+    ...Array.from({ length: 4_100 }, (_, it): Told => ({ trial: 0, step: it + 1, value: .1 })),
+    { trial: 0, end: "complete" },
+    { trial: 1, step, value: .9 },
+  ];
+  const median = searchBy({ median: { n_startup_trials: 1 } });
+  assert.equal(asText(prunedOf(median, told(4_096)).pruned), "1@4096");
+  assert.equal(asText(prunedOf(median, told(4_097)).pruned), "");
+  const asha = searchBy({ asha: { min_resource: 4_097, reduction_factor: 2 } });
+  assert.equal(asText(prunedOf(asha, told(4_097)).pruned), "1@4097");
+});
+
 Deno.test("records that somebody has changed are left out, or do no harm", () => {
   const read = (text: string) => readTrialRecords({ "pruning.1": text }).pruning.get(1);
   for (const text of ["", "[]", '{"rungs": [{}]}', '{"resource": 0}', '{"values": [["a", 1]]}']) {
