@@ -5,12 +5,10 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS, PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
 import { SEARCH_BOUNDS } from "../../crds/optimization_job.ts";
-import { trialName, trialRecordsName } from "../../crds/trial_records.ts";
+import { trialName } from "../../crds/trial_records.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { ignoring, isAlreadyExists } from "../../platform/kube/errors.ts";
-import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { requestToken, trainJob } from "../../tests/support/standalone.ts";
+import { requestToken } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
 import { type Endpoint, withEndpoint } from "../attack/endpoint.ts";
 import { runLoad } from "../generator/generator.ts";
@@ -41,7 +39,7 @@ interface Trial extends LoadTarget {
   readonly name: string;
 }
 
-/** Creates a search and the jobs of its trials, as its controller does. Returns their names. */
+/** Creates a search, whose controller makes its trials. Returns their names. */
 async function createSearch(client: KubeClient, number: number, trials: number): Promise<string[]> {
   const { metadata } = await client.create(
     KINDS.optimizationJob,
@@ -66,19 +64,7 @@ async function createSearch(client: KubeClient, number: number, trials: number):
     }),
   );
   const { name = "", uid = "" } = metadata;
-  const { apiVersion, kind } = { apiVersion: TRAINER_API_VERSION, kind: "OptimizationJob" };
-  const ownerReferences = [controllerReference({ apiVersion, kind, name, uid })];
-  const unless = ignoring(isAlreadyExists);
-  const records = { namespace, name: trialRecordsName(name), ownerReferences };
-  await client.create(KINDS.configMap, { metadata: records }).catch(unless);
-  const names = Array.from({ length: trials }, (_, index) => trialName({ name, uid }, index));
-  for (const name of names) {
-    const annotations = { [ANNOTATIONS.trialTemplate]: "{}" };
-    const job = trainJob(name, "idle", { labels: BENCH_LABEL, annotations });
-    Object.assign(job.metadata, { ownerReferences });
-    await client.create(KINDS.trainJob, job).catch(unless);
-  }
-  return names;
+  return Array.from({ length: trials }, (_, index) => trialName({ name, uid }, index));
 }
 
 /** Returns the trials of all searches, once each has a pod. */
