@@ -134,8 +134,10 @@ export function createOpenSearch(options: OpenSearchOptions) {
     const opened = state ?? createSearchState(pruned, records.pruning);
     // Only the controller's records say which job is a trial: anybody who makes jobs may name an owner.
     const all = trials().filter(({ index, ref }) => records.trials.get(index)?.uid === ref.uid);
-    for (const { index, ref } of isNew ? all : []) {
-      if (!needsLog(records.pruning.get(index), options.keepsRuns())) read.set(index, ref.uid);
+    for (const { index, ref, job } of isNew ? all : []) {
+      const record = records.pruning.get(index);
+      const isStopped = record?.pruned !== undefined && hasEnded(job) && !isComplete(job);
+      if (isStopped || !needsLog(record, options.keepsRuns())) read.set(index, ref.uid);
     }
     const times = new Map<number, Set<string>>();
     const wanted = all.filter((it) => !isRead(it) && isDue(it.index));

@@ -194,7 +194,8 @@ export function createSearchState(
     /** Notes that the job of a trial has ended, so that its log need not be read again. */
     end(index: number, hasCompleted: boolean): void {
       const trial = trialOf(index);
-      if (trial.hasEnded) return;
+      // One that was stopped has its verdict: nobody needs more of it.
+      if (trial.hasEnded || (trial.pruned !== undefined && !hasCompleted)) return;
       Object.assign(trial, { hasEnded: true, hasCompleted });
       changed.add(index);
     },

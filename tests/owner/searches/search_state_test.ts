@@ -266,6 +266,17 @@ Deno.test("a trial that may not be stopped has its rungs all the same", () => {
   assert.equal(state.changes().size, 0);
 });
 
+Deno.test("the end of a trial is recorded once, unless its verdict says enough", () => {
+  const state = stateOf(searchBy({ asha: { min_resource: 1, reduction_factor: 2 } }));
+  for (const trial of [0, 1]) {
+    state.add(trial, { step: 1, value: trial, time: "" });
+    state.judge(trial, "2026-01-01T00:00:00.000Z");
+  }
+  assert.equal(state.changes().size, 2);
+  for (const trial of [0, 0, 1, 2]) state.end(trial, false);
+  assert.deepEqual([...state.changes()], [[0, { rungs: [0], values: [] }], [2, { values: [] }]]);
+});
+
 Deno.test("reports without a step are counted by pod, also on from those whose pod is not known", () => {
   const search = searchBy({ median: { n_startup_trials: 1 } });
   const state = stateOf(search);
