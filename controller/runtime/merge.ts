@@ -8,6 +8,8 @@ const isEmptyList = (value: unknown) => Array.isArray(value) && value.length ===
 function mergeInto(target: JsonObject, patch: object): void {
   for (const [name, value] of Object.entries(patch)) {
     if (value === undefined || value === null || isEmptyList(value)) continue;
+    // Definitions give an empty name to a reference that says none; it refers to nothing else than before.
+    if (name === "name" && value === "") continue;
     const old = Object.hasOwn(target, name) ? target[name] : undefined;
     if (isObject(old) && isObject(value)) mergeInto(old, value);
     else setKey(target, name, unshared(value));
@@ -15,7 +17,7 @@ function mergeInto(target: JsonObject, patch: object): void {
 }
 
 /**
- * Merges objects recursively: lists and scalars are replaced; absent and null fields and empty lists change nothing.
+ * Merges objects recursively: lists and scalars are replaced; absent and null fields, empty lists and names change nothing.
  * Neither input is changed or shared with the result.
  */
 export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {
@@ -29,7 +31,8 @@ export function mergeMaps(
   target: Record<string, string> | undefined,
   patch: Record<string, string> | undefined | null,
 ): Record<string, string> | undefined {
-  return patch ? mergeObjects(target, patch) : target;
+  if (!patch) return target;
+  return Object.fromEntries([...Object.entries(target ?? {}), ...Object.entries(patch)]);
 }
 
 /** How a list of objects merges. */

@@ -60,7 +60,7 @@ Deno.test("a standalone that starts again shows the curves, the progress and the
   const before = await Promise.all(names.map((name) => shown(first, name)));
   assert.deepEqual(before.map(({ marks }) => marks.map(({ kind }) => kind)), [[], ["stopped"]]);
   for (const { metrics } of before) {
-    assert.deepEqual(metrics.map(({ name }) => name), ["loss", "accuracy", "progress"]);
+    assert.deepEqual(metrics.map(({ name }) => name), ["loss", "accuracy", "progress", "step"]);
     assert.ok(metrics.every(({ points }) => points.length > 0));
   }
   await first.stop();

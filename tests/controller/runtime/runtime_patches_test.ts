@@ -271,6 +271,12 @@ Deno.test("mergeLists() holds every item once, the patch's in the patch's order"
   }));
 });
 
+Deno.test("mergeObjects() takes an empty name for none, as definitions give references one", () => {
+  const target = { configMap: { name: "a", items: ["c"] } };
+  const merged = mergeObjects(target, { configMap: { name: "", items: ["b"] } });
+  deepEqual(merged, { configMap: { name: "a", items: ["b"] } });
+});
+
 Deno.test("mergeObjects() takes __proto__ for a name like any other", () => {
   const evil: Record<string, string> = JSON.parse('{"__proto__": "x"}');
   const merged = mergeObjects({ a: "1" }, evil);
