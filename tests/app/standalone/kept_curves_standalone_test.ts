@@ -19,14 +19,18 @@ const shownSchema = z.looseObject({
   }),
 });
 
-/** What `milepost get` shows of a job. */
+/** What `milepost get` shows of a job, but for the step beside each value, which a curve that was not read from a log has in a row of its own. */
 async function shown({ ready: { kubeconfig } }: StandaloneProcess, name: string) {
   const { code, stdout, stderr } = await milepost(["get", name, "--json"], {
     env: { KUBECONFIG: kubeconfig },
   });
   assert.equal(code, 0, stderr);
   const { row, curves: { metrics, marks } } = shownSchema.parse(JSON.parse(stdout));
-  return { state: row.state, metrics, marks };
+  const values = metrics.map(({ name, points }) => ({
+    name,
+    points: points.map((it) => it.slice(0, 4)),
+  }));
+  return { state: row.state, metrics: values, marks };
 }
 
 /** Metrics of a rule make the log the job's own; a plain job has one, too. */
