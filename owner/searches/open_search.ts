@@ -7,7 +7,8 @@ import { inParallel } from "../../platform/base/parallel.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import { hasEnded, isComplete, type JobTrial } from "./pruned_search.ts";
+import { hasEnded, isComplete } from "../../trials/search/trial_end.ts";
+import type { JobTrial } from "./pruned_search.ts";
 import type { RecordWriter } from "./record_writer.ts";
 import {
   createSearchState,

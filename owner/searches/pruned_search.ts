@@ -1,6 +1,5 @@
 /** Search of which a TrainJob is a trial, by the job's controller and the caches. Pure. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { earlyStopOf, endOf } from "../../crds/job_state.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
@@ -10,7 +9,7 @@ import { trialName } from "../../crds/trial_records.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, isControlledBy } from "../../platform/kube/owner_references.ts";
 import { parseKey } from "../../platform/kube/resource.ts";
-import { trueCondition } from "../../platform/kube/conditions.ts";
+import { hasSearchEnded } from "../../trials/search/search_status.ts";
 import type { PrunedSearch } from "./search_state.ts";
 
 /** The caches of searches and of their trials. */
@@ -29,9 +28,8 @@ export function prunedSearch(search: OptimizationJob): PrunedSearch | undefined 
 }
 
 /** Whether the search has ended: none of its trials is stopped any more. */
-export const isOver = ({ metadata, status }: OptimizationJob): boolean =>
-  metadata.deletionTimestamp !== undefined ||
-  trueCondition(status?.conditions, "Complete", "Failed") !== undefined;
+export const isOver = (search: OptimizationJob): boolean =>
+  search.metadata.deletionTimestamp !== undefined || hasSearchEnded(search);
 
 /** Returns the search with a pruner that controls a job, and the number of the trial that the job is. */
 export function searchOf(
@@ -66,11 +64,3 @@ export function trialOf(
   const isTrial = job !== undefined && isControlledBy(job.metadata, uid);
   return isTrial ? { index, ref: jobRefOf(TRAINJOB, job), job } : undefined;
 }
-
-/** Whether a trial has ended, however that was. */
-export const hasEnded = (job: AnyJob): boolean =>
-  endOf(TRAINJOB, job) !== undefined || earlyStopOf(TRAINJOB, job) !== undefined;
-
-/** Whether a trial has ended by itself, with success. */
-export const isComplete = (job: AnyJob): boolean =>
-  endOf(TRAINJOB, job) === "Complete" && earlyStopOf(TRAINJOB, job) === undefined;

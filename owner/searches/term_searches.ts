@@ -11,7 +11,8 @@ import { inParallel } from "../../platform/base/parallel.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import { hasEnded, isOver, prunedSearch, searchOf } from "./pruned_search.ts";
+import { hasEnded } from "../../trials/search/trial_end.ts";
+import { isOver, prunedSearch, searchOf } from "./pruned_search.ts";
 import type { SearchState } from "./search_state.ts";
 import { createTermSearch, type TermSearch, type TermSearchOptions } from "./term_search.ts";
 

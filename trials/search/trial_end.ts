@@ -1,4 +1,5 @@
 /** End of a trial, as its TrainJob shows it. Pure. */
+import type { AnyJob } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { earlyStopOf, endOf } from "../../crds/job_state.ts";
 import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
@@ -22,8 +23,12 @@ export function failedTrial(reason: string, message: string): TrialEnd {
   return { state: "Failed", reason, message: cutText(message, MESSAGE_MAX) };
 }
 
-/** Returns whether the TrainJob is complete, so that the trial ends with its objective. */
-export const isComplete = (job: TrainJob): boolean =>
+/** Whether the TrainJob has ended, however that was. */
+export const hasEnded = (job: AnyJob): boolean =>
+  earlyStopOf(TRAINJOB, job) !== undefined || endOf(TRAINJOB, job) !== undefined;
+
+/** Whether the TrainJob is complete, so that the trial ends with its objective. */
+export const isComplete = (job: AnyJob): boolean =>
   earlyStopOf(TRAINJOB, job) === undefined && endOf(TRAINJOB, job) === "Complete";
 
 /** Returns how a trial has ended whose TrainJob is not complete; undefined if it has not. */
