@@ -10,12 +10,12 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { expiryMs } from "../../platform/base/timestamps.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
-import { controllerKey, isControlledBy } from "../../platform/kube/owner_references.ts";
 import { objectKeyOf } from "../../platform/kube/resource.ts";
 import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { hasSearchEnded } from "../../trials/search/search_status.ts";
+import { controllingSearch } from "../../trials/search/trial_job.ts";
 import type { Writer } from "./act.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
@@ -50,11 +50,9 @@ export interface RunSearches {
 }
 
 /** Whether the search whose trial the job is goes on: how the job has ended may be unread yet. */
-function isOfOpenSearch({ searches }: RunSearches, { metadata }: TrainJob): boolean {
-  const key = controllerKey({ metadata }, KINDS.optimizationJob);
-  const search = key === undefined ? undefined : searches?.get(key);
-  return search !== undefined && isControlledBy(metadata, search.metadata.uid ?? "") &&
-    !hasSearchEnded(search);
+function isOfOpenSearch({ searches }: RunSearches, job: TrainJob): boolean {
+  const search = searches && controllingSearch(searches, job);
+  return search !== undefined && !hasSearchEnded(search);
 }
 
 /**

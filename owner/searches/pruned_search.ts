@@ -1,15 +1,14 @@
 /** Search of which a TrainJob is a trial, by the job's controller and the caches. Pure. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
 import { readPruner } from "../../crds/pruner.ts";
 import { trialName } from "../../crds/trial_records.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { controllerKey, isControlledBy } from "../../platform/kube/owner_references.ts";
-import { parseKey } from "../../platform/kube/resource.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { hasSearchEnded } from "../../trials/search/search_status.ts";
+import { controllingSearch } from "../../trials/search/trial_job.ts";
 import type { PrunedSearch } from "./search_state.ts";
 
 /** The caches of searches and of their trials. */
@@ -36,14 +35,11 @@ export function searchOf(
   { optimizationJobs }: Pick<SearchCaches, "optimizationJobs">,
   job: AnyJob,
 ) {
-  const key = controllerKey(job, KINDS.optimizationJob);
-  const search = key === undefined ? undefined : optimizationJobs.get(parseKey(key));
-  const { uid = "", name = "", annotations } = search?.metadata ?? {};
-  if (search === undefined || annotations?.[ANNOTATIONS.pruner] === undefined) return undefined;
-  if (!isControlledBy(job.metadata, uid)) return undefined;
+  const search = controllingSearch(optimizationJobs, job);
+  if (search?.metadata.annotations?.[ANNOTATIONS.pruner] === undefined) return undefined;
   const index = Number(/-(\d{1,3})$/.exec(job.metadata.name ?? "")?.[1]);
   const isTrial = index < (search.spec.numTrials ?? 1) &&
-    job.metadata.name === trialName({ name, uid }, index);
+    job.metadata.name === trialName(search.metadata, index);
   return isTrial ? { search, index } : undefined;
 }
 

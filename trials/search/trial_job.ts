@@ -1,9 +1,15 @@
 /** TrainJob of a trial: the template of a search with the values of one trial. Pure. */
+import type { AnyJob } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import { objectiveOf, type OptimizationJob } from "../../crds/optimization_job.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { controllerReference } from "../../platform/kube/owner_references.ts";
+import {
+  controllerKey,
+  controllerReference,
+  isControlledBy,
+} from "../../platform/kube/owner_references.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { variablesOf } from "./trial_variables.ts";
 
 /** Returns the annotation that says of a trial what it is compared by. */
@@ -61,4 +67,14 @@ export function trialJob(
     },
     spec: { ...template.spec, trainer: { ...trainer, env: [...trainer?.env ?? [], ...env] } },
   });
+}
+
+/** Returns the search that controls a TrainJob, by its UID, if the cache has that one. */
+export function controllingSearch(
+  searches: Pick<Cache<OptimizationJob>, "get">,
+  { metadata }: Pick<AnyJob, "metadata">,
+): OptimizationJob | undefined {
+  const key = controllerKey({ metadata }, KINDS.optimizationJob);
+  const search = key === undefined ? undefined : searches.get(key);
+  return isControlledBy(metadata, search?.metadata.uid ?? "") ? search : undefined;
 }
