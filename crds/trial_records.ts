@@ -1,6 +1,9 @@
 /** Records of a search's trials: the ConfigMap `<name>-trials` of an OptimizationJob, which outlives every leader. */
 import { z } from "zod";
 import { isObject, jsonOfText } from "../platform/base/json.ts";
+import { isControlledBy, isOfPredecessor } from "../platform/kube/owner_references.ts";
+import type { KubeMeta } from "../platform/kube/resource.ts";
+import { KINDS } from "./kinds.ts";
 import { type OptimizationJob, SEARCH_BOUNDS } from "./optimization_job.ts";
 
 /** The name of the ConfigMap, by that of the OptimizationJob. */
@@ -13,6 +16,18 @@ export const RECORDS_BYTES = {
   /** Without the values that its pruner compares others with: those can be read again. */
   pruning: 2_048,
 } as const;
+
+/** Whose a ConfigMap of that name is: a former search of the name leaves it to the garbage collector. */
+export type RecordsOwner = "search" | "former" | "other";
+
+/** Returns whose the ConfigMap of that metadata is, to a search. */
+export function ownerOfRecords(
+  metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
+  search: Pick<KubeMeta, "name" | "uid">,
+): RecordsOwner {
+  if (isControlledBy(metadata, search.uid ?? "")) return "search";
+  return isOfPredecessor(metadata, KINDS.optimizationJob, search) ? "former" : "other";
+}
 
 /** States of a trial: Running until it has ended, from before its TrainJob is made. */
 export const TRIAL_RECORD_STATES = ["Running", "Complete", "EarlyStopped", "Failed"] as const;

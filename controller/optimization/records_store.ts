@@ -3,19 +3,17 @@ import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { OptimizationJob } from "../../crds/optimization_job.ts";
 import {
+  ownerOfRecords,
   pruningRecordText,
   readTrialRecords,
   recordKeys,
+  type RecordsOwner,
   type TrialRecord,
   trialRecordsName,
 } from "../../crds/trial_records.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isInvalid, messageOf } from "../../platform/kube/errors.ts";
-import {
-  controllerReference,
-  isControlledBy,
-  isOfPredecessor,
-} from "../../platform/kube/owner_references.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { recordsOf, type Search } from "../../trials/search/search_plan.ts";
 
@@ -26,8 +24,7 @@ type Changes = ReadonlyMap<number, TrialRecord>;
 export interface StoredRecords {
   /** The UID of the ConfigMap; undefined if there is none. */
   readonly uid: string | undefined;
-  /** Whose the ConfigMap is: a former search of the name leaves it to the garbage collector. */
-  readonly owner: "search" | "former" | "other";
+  readonly owner: RecordsOwner;
   readonly trials: ReadonlyMap<number, TrialRecord>;
 }
 
@@ -45,10 +42,9 @@ export async function readRecords(
   const configMap = await getOrUndefined(client, KINDS.configMap, keyOfRecords(job), { signal });
   if (configMap === undefined) return { uid: undefined, owner: "search", trials: new Map() };
   const { metadata, data } = configMap;
-  const isOwn = isControlledBy(metadata, job.metadata.uid ?? "");
-  const isFormer = isOfPredecessor(metadata, KINDS.optimizationJob, job.metadata);
-  const trials = recordsOf(job, search, readTrialRecords(isOwn ? data : {}).trials);
-  return { uid: metadata?.uid, owner: isOwn ? "search" : isFormer ? "former" : "other", trials };
+  const owner = ownerOfRecords(metadata, job.metadata);
+  const read = readTrialRecords(owner === "search" ? data : {});
+  return { uid: metadata?.uid, owner, trials: recordsOf(job, search, read.trials) };
 }
 
 /** Makes the ConfigMap of a search with its first records. */

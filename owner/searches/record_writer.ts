@@ -3,10 +3,10 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { hasChanged } from "../../platform/kube/rereading.ts";
-import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
+  ownerOfRecords,
   type PruningRecord,
   pruningRecordText,
   readTrialRecords,
@@ -69,10 +69,10 @@ export function createRecordWriter(options: RecordWriterOptions) {
   /** Reads the records. Rejects if a ConfigMap of their name is not of this search. */
   async function recorded(): Promise<TrialRecords> {
     const found = await getOrUndefined(client, KINDS.configMap, key, bounds);
+    const owner = ownerOfRecords(found?.metadata, search);
     // That of a former search of the name is about to go, and this one has none yet.
-    const isFormer = isOfPredecessor(found?.metadata, KINDS.optimizationJob, search);
-    const map = isFormer ? undefined : found;
-    if (map !== undefined && !isControlledBy(map.metadata, search.uid)) {
+    const map = owner === "former" ? undefined : found;
+    if (map !== undefined && owner !== "search") {
       throw new Error(
         `ConfigMap "${key.name}" is not controlled by OptimizationJob "${search.name}"`,
       );
