@@ -14,23 +14,32 @@ import { trainJob, trainJobThat } from "../../support/standalone.ts";
 const shownSchema = z.looseObject({
   row: z.looseObject({ state: z.string() }),
   curves: z.looseObject({
-    metrics: z.array(z.looseObject({ name: z.string(), points: z.array(z.array(z.number())) })),
+    metrics: z.array(z.looseObject({
+      name: z.string(),
+      isStep: z.boolean().optional(),
+      points: z.array(z.array(z.number())),
+    })),
     marks: z.array(z.looseObject({ kind: z.string() })),
   }),
 });
 
-/** What `milepost get` shows of a job, but for the step beside each value, which a curve that was not read from a log has in a row of its own. */
+/**
+ * What `milepost get` shows of a job, each point with its step: a curve that was read from a log has the steps itself, one
+ * that was not those of the curve of steps.
+ */
 async function shown({ ready: { kubeconfig } }: StandaloneProcess, name: string) {
   const { code, stdout, stderr } = await milepost(["get", name, "--json"], {
     env: { KUBECONFIG: kubeconfig },
   });
   assert.equal(code, 0, stderr);
   const { row, curves: { metrics, marks } } = shownSchema.parse(JSON.parse(stdout));
-  const values = metrics.map(({ name, points }) => ({
-    name,
-    points: points.map((it) => it.slice(0, 4)),
+  const steps = metrics.find((it) => it.isStep)?.points ?? [];
+  const stepAt = new Map(steps.map(([timeMs, , , step]) => [timeMs, step]));
+  const whole = metrics.map((it) => ({
+    ...it,
+    points: it.points.map((point) => [...point.slice(0, 4), point[4] ?? stepAt.get(point[0])]),
   }));
-  return { state: row.state, metrics: values, marks };
+  return { state: row.state, metrics: whole, marks };
 }
 
 /** Metrics of a rule make the log the job's own; a plain job has one, too. */
@@ -66,6 +75,7 @@ Deno.test("a standalone that starts again shows the curves, the progress and the
   for (const { metrics } of before) {
     assert.deepEqual(metrics.map(({ name }) => name), ["loss", "accuracy", "progress", "step"]);
     assert.ok(metrics.every(({ points }) => points.length > 0));
+    assert.ok(metrics.flatMap(({ points }) => points).every((it) => it[4] !== undefined));
   }
   await first.stop();
   // A killed one loses what came in its last second at most: these ended long before.
