@@ -4,13 +4,12 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobGoneSchema, jobObservationSchema } from "../../../katib/api/messages.ts";
 import type { EventReader } from "../../support/event_client.ts";
-import { freePort } from "../../support/free_port.ts";
 import { type ObservationEndpoint, type Observer, observer } from "../../support/observer.ts";
 import { push, shareStandalone, shellRuntime, trainJob } from "../../support/standalone.ts";
 import type { ControlPlane } from "../../../app/standalone/control_plane.ts";
 import { until } from "../../support/until.ts";
-import { leaderAmong, pusher, type Replica, withReplicas } from "../manager/replicas.ts";
-import { startLog } from "./shared_log.ts";
+import { pusher, type Replica, withReplicas } from "../manager/replicas.ts";
+import { withLoggedReplicas } from "./shared_log.ts";
 import { podToken } from "./trial_support.ts";
 
 const shared = shareStandalone((client) =>
@@ -149,18 +148,8 @@ async function assertEachOnce(
 }
 
 Deno.test("each acknowledged row of each job is told once, also if the owner is killed and the reader's replica ends", async () => {
-  const port = freePort();
-  const folder = await Deno.makeTempDir();
-  await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  await withReplicas(async ({ plane, start }) => {
-    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
-    const first = await start("a", { flags });
-    await using logCleanup = new AsyncDisposableStack();
-    const log = await startLog(plane.client, port, folder);
-    logCleanup.defer(() => log.stop());
-    const replicas = [first, await start("b", { flags }), await start("c", { flags })];
-    const { leader, followers: [watched, other] } = await leaderAmong(replicas);
+  await withLoggedReplicas(["a", "b", "c"], async ({ plane, leader, followers }) => {
+    const [watched, other] = followers;
     assert.ok(watched && other);
     const reader = await observer(plane.client, "observer", TRAINJOB, MANY);
     const pushAll = await sweepOf(plane, "replicas");

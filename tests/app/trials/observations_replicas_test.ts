@@ -1,12 +1,11 @@
 /** Tests of reads of observations at a replica that is not the owner, through a change of the owner. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { freePort } from "../../support/free_port.ts";
 import { type ObservationEndpoint, observer } from "../../support/observer.ts";
 import { until } from "../../support/until.ts";
 import { trainJob } from "../../support/standalone.ts";
 import { leaderAmong, pusher, type Replica, withReplicas } from "../manager/replicas.ts";
-import { startLog } from "./shared_log.ts";
+import { withLoggedReplicas } from "./shared_log.ts";
 
 const endpoint = ({ status, manager }: Replica): ObservationEndpoint => ({
   status,
@@ -85,18 +84,8 @@ const RECORDED = JSON.stringify({
 });
 
 Deno.test("a stream sends each acknowledged row once, also if its owner ends meanwhile", async () => {
-  const port = freePort();
-  const folder = await Deno.makeTempDir();
-  await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  await withReplicas(async ({ plane, start }) => {
-    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
-    const first = await start("a", { flags });
-    await using logCleanup = new AsyncDisposableStack();
-    const log = await startLog(plane.client, port, folder);
-    logCleanup.defer(() => log.stop());
-    const replicas = [first, await start("b", { flags }), await start("c", { flags })];
-    const { leader, followers: [watched, other] } = await leaderAmong(replicas);
+  await withLoggedReplicas(["a", "b", "c"], async ({ plane, leader, followers }) => {
+    const [watched, other] = followers;
     assert.ok(watched && other);
     const reader = await observer(plane.client);
     const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };

@@ -4,6 +4,8 @@ import { startObservationLog } from "../../../app/observation_log/observation_lo
 import { KINDS } from "../../../crds/kinds.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
+import { freePort } from "../../support/free_port.ts";
+import { leaderAmong, type Replicas, withReplicas } from "../manager/replicas.ts";
 
 const text = z.string().transform((it) => atob(it));
 const secretSchema = z.looseObject({
@@ -29,5 +31,32 @@ export async function startLog(client: KubeClient, port: number, folder: string)
     tlsCert: `${folder}/tls.crt`,
     tlsKey: `${folder}/tls.key`,
     clientCa: `${folder}/ca.crt`,
+  });
+}
+
+/** Managers that share a log over gRPC, and where that is. */
+export interface LoggedReplicas
+  extends Pick<Replicas, "plane">, Awaited<ReturnType<typeof leaderAmong>> {
+  readonly port: number;
+  readonly folder: string;
+}
+
+/** Runs `work` with managers of these names, which share a log: it has the certificates that the first one made. */
+export async function withLoggedReplicas(
+  [first = "", ...others]: readonly string[],
+  work: (replicas: LoggedReplicas) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const folder = await Deno.makeTempDir();
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
+  await withReplicas(async ({ plane, start }) => {
+    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
+    const replicas = [await start(first, { flags })];
+    await using logCleanup = new AsyncDisposableStack();
+    const log = await startLog(plane.client, port, folder);
+    logCleanup.defer(() => log.stop());
+    for (const name of others) replicas.push(await start(name, { flags }));
+    await work({ plane, port, folder, ...await leaderAmong(replicas) });
   });
 }

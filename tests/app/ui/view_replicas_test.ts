@@ -9,12 +9,11 @@ import { encodeJson } from "../../../katib/log/grpc_history.ts";
 import { HISTORY_METHODS } from "../../../katib/log/wire.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { openEvents } from "../../support/event_client.ts";
-import { freePort } from "../../support/free_port.ts";
 import { observer, readObservation } from "../../support/observer.ts";
 import { trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 import { leaderAmong, pusher, type Replica, withReplicas } from "../manager/replicas.ts";
-import { startLog } from "../trials/shared_log.ts";
+import { withLoggedReplicas } from "../trials/shared_log.ts";
 
 const curvesSchema = z.object({
   curves: z.array(z.object({
@@ -117,53 +116,43 @@ async function keptBeside(port: number, folder: string, log: string): Promise<st
 }
 
 Deno.test("the owner after one that was cut off shows the curves of its jobs, with progress, steps and marks", async () => {
-  const port = freePort();
-  const folder = await Deno.makeTempDir();
-  await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  await withReplicas(async ({ plane, start }) => {
-    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
-    const first = await start("a", { flags });
-    await using logCleanup = new AsyncDisposableStack();
-    const log = await startLog(plane.client, port, folder);
-    logCleanup.defer(() => log.stop());
-    const { leader, followers: [follower] } = await leaderAmong([
-      first,
-      await start("b", { flags }),
-    ]);
-    assert.ok(follower);
-    const { token } = await viewer(plane.client);
-    const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
-    const { metadata: { uid } } = await plane.client.create(
-      KINDS.trainJob,
-      trainJob("ruled", "plain", { annotations }),
-    );
-    const job = await pusher(plane, "ruled", { exists: true });
-    for (const loss of ["0.5", "0.25"]) {
-      await until(
-        `the push of ${loss}`,
-        async () => (await job.push(leader, 10, undefined, { loss })).status === 200,
+  await withLoggedReplicas(
+    ["a", "b"],
+    async ({ plane, port, folder, leader, followers: [follower] }) => {
+      assert.ok(follower);
+      const { token } = await viewer(plane.client);
+      const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
+      const { metadata: { uid } } = await plane.client.create(
+        KINDS.trainJob,
+        trainJob("ruled", "plain", { annotations }),
       );
-    }
-    const key = { namespace: "default", name: "ruled" };
-    await plane.client.patch(KINDS.trainJob, key, {
-      type: "merge",
-      body: { spec: { suspend: true } },
-    });
-    const marks = await until("the suspension is a mark", async () => {
-      const { marks = [] } = await read(leader, "ruled", token) ?? {};
-      return marks.length > 0 && marks;
-    }, { timeoutMs: 30_000 });
-    await until("that is kept", async () => {
-      const text = await keptBeside(port, folder, `default/ruled/${uid}`);
-      return text.includes("suspended") && text.includes("progress");
-    });
-    leader.cutOff();
-    await until("the follower leads", () => follower.manager.leading(), { timeoutMs: 30_000 });
-    const restored = await until("the curve is there again", async () => {
-      const curves = await read(follower, "ruled", token);
-      return curves?.last === 0.25 && curves;
-    }, { timeoutMs: 60_000 });
-    assert.deepEqual([restored.progress, restored.marks], [10, marks]);
-  });
+      const job = await pusher(plane, "ruled", { exists: true });
+      for (const loss of ["0.5", "0.25"]) {
+        await until(
+          `the push of ${loss}`,
+          async () => (await job.push(leader, 10, undefined, { loss })).status === 200,
+        );
+      }
+      const key = { namespace: "default", name: "ruled" };
+      await plane.client.patch(KINDS.trainJob, key, {
+        type: "merge",
+        body: { spec: { suspend: true } },
+      });
+      const marks = await until("the suspension is a mark", async () => {
+        const { marks = [] } = await read(leader, "ruled", token) ?? {};
+        return marks.length > 0 && marks;
+      }, { timeoutMs: 30_000 });
+      await until("that is kept", async () => {
+        const text = await keptBeside(port, folder, `default/ruled/${uid}`);
+        return text.includes("suspended") && text.includes("progress");
+      });
+      leader.cutOff();
+      await until("the follower leads", () => follower.manager.leading(), { timeoutMs: 30_000 });
+      const restored = await until("the curve is there again", async () => {
+        const curves = await read(follower, "ruled", token);
+        return curves?.last === 0.25 && curves;
+      }, { timeoutMs: 60_000 });
+      assert.deepEqual([restored.progress, restored.marks], [10, marks]);
+    },
+  );
 });

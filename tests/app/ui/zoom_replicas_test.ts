@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { freePort } from "../../support/free_port.ts";
 import { observer } from "../../support/observer.ts";
 import { trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
-import { leaderAmong, pusher, withReplicas } from "../manager/replicas.ts";
-import { startLog } from "../trials/shared_log.ts";
+import { pusher } from "../manager/replicas.ts";
+import { withLoggedReplicas } from "../trials/shared_log.ts";
 import { exactPoints, pushHistory, readCurve } from "./zoom_support.ts";
 
 const RULES = JSON.stringify({
@@ -16,18 +15,7 @@ const RULES = JSON.stringify({
 });
 
 Deno.test("a follower shows points of the log that the owner reads over gRPC, and the next owner the same", async () => {
-  const port = freePort();
-  const folder = await Deno.makeTempDir();
-  await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  await withReplicas(async ({ plane, start }) => {
-    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
-    const first = await start("a", { flags });
-    await using logCleanup = new AsyncDisposableStack();
-    const log = await startLog(plane.client, port, folder);
-    logCleanup.defer(() => log.stop());
-    const replicas = [first, await start("b", { flags })];
-    const { leader, followers: [follower] } = await leaderAmong(replicas);
+  await withLoggedReplicas(["a", "b"], async ({ plane, leader, followers: [follower] }) => {
     assert.ok(follower);
     const { token } = await observer(plane.client, "viewer", TRAINJOB, ["get", "list"]);
     const annotations = { "trainer.kubeflow.org/early-stopping": RULES };
