@@ -3,13 +3,14 @@ import { z } from "zod";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ANNOTATIONS, LABELS, PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { ANNOTATIONS, LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { SEARCH_BOUNDS } from "../../crds/optimization_job.ts";
 import { trialName } from "../../crds/trial_records.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { requestToken } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
+import { optimizationJob } from "../../tests/trials/search/builders.ts";
 import { type Endpoint, withEndpoint } from "../attack/endpoint.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadTarget } from "../generator/plan.ts";
@@ -43,23 +44,14 @@ interface Trial extends LoadTarget {
 async function createSearch(client: KubeClient, number: number, trials: number): Promise<string[]> {
   const { metadata } = await client.create(
     KINDS.optimizationJob,
-    KINDS.optimizationJob.parse({
-      apiVersion: TRAINER_API_VERSION,
-      kind: "OptimizationJob",
-      metadata: {
-        name: `search-${number}`,
-        namespace,
-        annotations: { [ANNOTATIONS.pruner]: PRUNER },
-      },
-      spec: {
-        objectives: [{ metric: "loss" }],
-        parameters: [{ name: "lr", searchSpace: { uniform: { min: "0.1", max: "1" } } }],
-        numTrials: trials,
-        parallelTrials: trials,
-        trainJobTemplate: {
-          metadata: { labels: BENCH_LABEL, annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
-          spec: { runtimeRef: { name: "idle" } },
-        },
+    optimizationJob({
+      name: `search-${number}`,
+      metadata: { namespace, uid: undefined, annotations: { [ANNOTATIONS.pruner]: PRUNER } },
+      parameters: ["lr uniform 0.1 1"],
+      spec: { numTrials: trials, parallelTrials: trials },
+      template: {
+        metadata: { labels: BENCH_LABEL, annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
+        spec: { runtimeRef: { name: "idle" } },
       },
     }),
   );

@@ -1,11 +1,12 @@
 /** Test of a search whose trials are pruned while they run, from pushes of their pods to their ends. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { ANNOTATIONS, TRAINER_API_VERSION } from "../../../crds/names.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { readTrialRecords, trialName, trialRecordsName } from "../../../crds/trial_records.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../../support/standalone.ts";
 import { accepted, eventsAbout, pushingPods } from "../../support/trials.ts";
 import { until } from "../../support/until.ts";
+import { optimizationJob } from "../../trials/search/builders.ts";
 import { has } from "./trial_support.ts";
 
 const namespace = "default";
@@ -17,27 +18,21 @@ Deno.test("a trial that falls behind is told so in the answer to its push, and e
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 60"));
     const { metadata } = await client.create(
       KINDS.optimizationJob,
-      KINDS.optimizationJob.parse({
-        apiVersion: TRAINER_API_VERSION,
-        kind: "OptimizationJob",
+      optimizationJob({
         metadata: {
-          name: "digits",
           namespace,
+          uid: undefined,
           annotations: {
             [ANNOTATIONS.pruner]: JSON.stringify({
               asha: { min_resource: 1, reduction_factor: 3 },
             }),
           },
         },
-        spec: {
-          objectives: [{ metric: "loss" }],
-          parameters: [{ name: "lr", searchSpace: { uniform: { min: "0.1", max: "1" } } }],
-          numTrials: TRIALS,
-          parallelTrials: TRIALS,
-          trainJobTemplate: {
-            metadata: { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
-            spec: { runtimeRef: { name: "idle" } },
-          },
+        parameters: ["lr uniform 0.1 1"],
+        spec: { numTrials: TRIALS, parallelTrials: TRIALS },
+        template: {
+          metadata: { annotations: { [ANNOTATIONS.trialTemplate]: "{}" } },
+          spec: { runtimeRef: { name: "idle" } },
         },
       }),
     );

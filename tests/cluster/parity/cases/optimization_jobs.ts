@@ -1,5 +1,6 @@
 /** OptimizationJobs that a definition admits or refuses, and changes of them. */
 import type { Manifest } from "../manifest.ts";
+import { jobPatch, runtimePatch } from "../sketches.ts";
 
 /** Changes of an object: values by their paths; undefined takes a field away. */
 export type Changes = Readonly<Record<string, unknown>>;
@@ -166,30 +167,16 @@ export const OPTIMIZATION_JOBS: Readonly<Record<string, DefinitionCase>> = {
   },
   "a template that mounts a volume twice": {
     make: {
-      "spec.trainJobTemplate.spec.runtimePatches": [{
-        manager: "example.com/me",
-        trainingRuntimeSpec: {
-          template: {
-            spec: {
-              replicatedJobs: [{
-                name: "node",
-                template: {
-                  spec: {
-                    template: {
-                      spec: {
-                        containers: [{
-                          name: "node",
-                          volumeMounts: many(2, (it) => ({ name: "data", mountPath: `/${it}` })),
-                        }],
-                      },
-                    },
-                  },
-                },
-              }],
-            },
-          },
-        },
-      }],
+      "spec.trainJobTemplate.spec.runtimePatches": [
+        runtimePatch("example.com/me", [
+          jobPatch("node", {
+            containers: [{
+              name: "node",
+              volumeMounts: many(2, (it) => ({ name: "data", mountPath: `/${it}` })),
+            }],
+          }),
+        ]),
+      ],
     },
   },
   "a reference to a Secret without a name": {
