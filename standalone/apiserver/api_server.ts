@@ -2,6 +2,7 @@
 import { after, systemClock } from "../../platform/base/clock.ts";
 import { type AccessOptions, createAccess } from "./access/access.ts";
 import { createAdmission } from "./admission/admission.ts";
+import { createHttpsCalls } from "./admission/https_calls.ts";
 import { Registry } from "./kinds/registry.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
@@ -88,11 +89,12 @@ export async function startApiServer(options: ApiServerOptions) {
         ...options.users ?? [],
       ],
     });
+    const calls = createHttpsCalls();
     const context: Context = {
       store,
       registry,
       access,
-      admit: createAdmission({ store, authorizer: access.authorizer }),
+      admit: createAdmission({ store, authorizer: access.authorizer, call: calls.call }),
       now,
       podLogs: options.podLogs,
       gonePod: options.gonePod,
@@ -117,6 +119,7 @@ export async function startApiServer(options: ApiServerOptions) {
       closing.abort();
       await Promise.all(stops.map((stop) => stop()));
       await shutDown(server, cut);
+      calls.close();
     };
     await bootstrap(context).catch(async (error) => {
       await close();

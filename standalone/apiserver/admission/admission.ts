@@ -3,7 +3,7 @@ import type { Authorizer } from "../access/authorizer.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import { applyBuiltIn, checkBuiltIn } from "./built_in_admission.ts";
-import { type CallHttps, callHttps } from "./https_call.ts";
+import type { CallHttps } from "./https_calls.ts";
 import { mutate, validate } from "./webhooks.ts";
 
 /** Options of {@link createAdmission}. */
@@ -11,8 +11,8 @@ export interface AdmissionOptions {
   readonly store: ObjectReader;
   /** Decides which permissions the writer of a role may grant. */
   readonly authorizer: Authorizer;
-  /** Calls webhooks; over HTTPS by default. */
-  readonly call?: CallHttps;
+  /** Calls webhooks. */
+  readonly call: CallHttps;
 }
 
 /**
@@ -31,7 +31,7 @@ export type Admit = <T>(
  * must have its UID. The function throws a StatusError if the request is refused.
  */
 export function createAdmission(options: AdmissionOptions): Admit {
-  const { store, authorizer, call = callHttps } = options;
+  const { store, authorizer, call } = options;
   return async (request, finish) => {
     const built = applyBuiltIn(request, store);
     const mutated = await mutate({ ...request, object: built.object }, store, call);

@@ -6,7 +6,7 @@ import { userInfo } from "../access/user.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
 import { StatusError } from "../objects/status_error.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import type { CallHttps } from "./https_call.ts";
+import type { CallHttps } from "./https_calls.ts";
 import type { Webhook } from "./webhook_matching.ts";
 
 /** Object and warnings after a webhook has allowed a request. */

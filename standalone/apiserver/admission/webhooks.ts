@@ -6,7 +6,7 @@ import { badRequest, internalError, StatusError } from "../objects/status_error.
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import type { CallHttps } from "./https_call.ts";
+import type { CallHttps } from "./https_calls.ts";
 import { callWebhook, type WebhookAnswer, WebhookFailure } from "./webhook_call.ts";
 import { matchWebhook, type Webhook, webhookSchema } from "./webhook_matching.ts";
 

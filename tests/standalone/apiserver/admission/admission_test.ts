@@ -4,7 +4,7 @@ import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admission.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
-import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_call.ts";
+import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_calls.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
 import { memoryStore, stored } from "../memory_store.ts";

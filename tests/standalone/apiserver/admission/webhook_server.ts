@@ -52,8 +52,8 @@ export async function makeCertificates(): Promise<TestCertificates> {
   };
 }
 
-/** Answer of a handler to a review: the `response` without uid, or a whole HTTP response. */
-export type Handler = (review: unknown) => unknown | Promise<unknown>;
+/** Answer of a handler to a review that came from a port: the `response` without uid, or a whole HTTP response. */
+export type Handler = (review: unknown, port: number) => unknown | Promise<unknown>;
 
 /** Runs a test against a webhook on a free port of loopback. */
 export async function withWebhook(
@@ -67,9 +67,9 @@ export async function withWebhook(
     cert: certificates.certificate,
     key: certificates.key,
     onListen: () => {},
-  }, async (request) => {
+  }, async (request, { remoteAddr }) => {
     const review: unknown = await request.json();
-    const answer = await handler(review);
+    const answer = await handler(review, remoteAddr.port);
     return answer instanceof Response ? answer : Response.json(reviewAnswer(review, answer));
   });
   try {

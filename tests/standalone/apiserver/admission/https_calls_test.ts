@@ -4,14 +4,24 @@ import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admission.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
-import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
+import { createHttpsCalls } from "../../../../standalone/apiserver/admission/https_calls.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 import { makeCertificates, withWebhook } from "./webhook_server.ts";
 
+/** Calls whose connections are closed with the scope. */
+function disposable() {
+  const { call, close } = createHttpsCalls();
+  return { call, [Symbol.dispose]: close };
+}
+
 const made = Promise.all([makeCertificates(), makeCertificates()]);
 
-/** Admission of ConfigMaps with one mutating webhook. */
-function admission(clientConfig: unknown, more: Record<string, unknown> = {}) {
+/** Admits ConfigMaps with one mutating webhook. */
+async function admit(
+  request: AdmissionRequest,
+  clientConfig: unknown,
+  more: Record<string, unknown> = {},
+) {
   const webhook = {
     name: "hook.test",
     clientConfig,
@@ -24,8 +34,13 @@ function admission(clientConfig: unknown, more: Record<string, unknown> = {}) {
       stored("MutatingWebhookConfiguration", { name: "c" }, { webhooks: [webhook] }),
     ],
   });
-  const admit = createAdmission({ store, authorizer: createAuthorizer({ store }) });
-  return (request: AdmissionRequest) => admit(request, (object) => object);
+  using calls = disposable();
+  const admission = createAdmission({
+    store,
+    authorizer: createAuthorizer({ store }),
+    call: calls.call,
+  });
+  return await admission(request, (object) => object);
 }
 
 function configMap() {
@@ -51,8 +66,8 @@ Deno.test("`admit()` calls a webhook by URL with its authority pinned, and appli
     return { allowed: true, patchType: "JSONPatch", patch: PATCH, warnings: ["take care"] };
   };
   await withWebhook({ ca, ...server }, handler, async (port) => {
-    const admit = admission({ url: `https://127.0.0.1:${port}/hook`, caBundle: btoa(ca) });
-    const { object, warnings } = await admit(configMap());
+    const clientConfig = { url: `https://127.0.0.1:${port}/hook`, caBundle: btoa(ca) };
+    const { object, warnings } = await admit(configMap(), clientConfig);
     assert.deepEqual(at(object, "data"), { a: "1", b: "2" });
     assert.deepEqual(warnings, ["take care"]);
   });
@@ -62,8 +77,8 @@ Deno.test("`admit()` calls a webhook by URL with its authority pinned, and appli
 });
 
 Deno.test("`admit()` refuses a webhook by Service, which cannot be reached", async () => {
-  const admit = admission({ service: { name: "hook", namespace: "ns", port: 443 } });
-  await assert.rejects(admit(configMap()), {
+  const clientConfig = { service: { name: "hook", namespace: "ns", port: 443 } };
+  await assert.rejects(admit(configMap(), clientConfig), {
     code: 500,
     message: /service "hook\.ns\.svc" cannot be reached from this server$/,
   });
@@ -74,18 +89,18 @@ Deno.test("`admit()` refuses a webhook whose certificate another authority signe
   let calls = 0;
   await withWebhook(server, () => ({ allowed: ++calls > 0 }), async (port) => {
     const clientConfig = { url: `https://127.0.0.1:${port}/`, caBundle: btoa(other.ca) };
-    await assert.rejects(admission(clientConfig)(configMap()), {
+    await assert.rejects(admit(configMap(), clientConfig), {
       code: 500,
       message:
         /^Internal error occurred: failed calling webhook "hook\.test": failed to call webhook: Post "https:/,
     });
-    const { object } = await admission(clientConfig, { failurePolicy: "Ignore" })(configMap());
+    const { object } = await admit(configMap(), clientConfig, { failurePolicy: "Ignore" });
     assert.deepEqual(at(object, "data"), { a: "1" });
   });
   assert.equal(calls, 0);
 });
 
-Deno.test("`callHttps()` gives up at the deadline", async () => {
+Deno.test("A call gives up at the deadline", async () => {
   const [server] = await made;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const handler = async () => {
@@ -93,7 +108,8 @@ Deno.test("`callHttps()` gives up at the deadline", async () => {
     return { allowed: true };
   };
   await withWebhook(server, handler, async (port) => {
-    const call = callHttps({
+    using calls = disposable();
+    const call = calls.call({
       url: `https://127.0.0.1:${port}/`,
       body: "{}",
       ca: server.ca,
@@ -104,7 +120,7 @@ Deno.test("`callHttps()` gives up at the deadline", async () => {
   });
 });
 
-Deno.test("`callHttps()` reads no endless answer", async () => {
+Deno.test("A call reads no endless answer", async () => {
   const [server] = await made;
   const chunk = new Uint8Array(1024 * 1024);
   const handler = () =>
@@ -112,7 +128,8 @@ Deno.test("`callHttps()` reads no endless answer", async () => {
       new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }),
     );
   await withWebhook(server, handler, async (port) => {
-    const call = callHttps({
+    using calls = disposable();
+    const call = calls.call({
       url: `https://127.0.0.1:${port}/`,
       body: "{}",
       ca: server.ca,
@@ -122,10 +139,38 @@ Deno.test("`callHttps()` reads no endless answer", async () => {
   });
 });
 
-Deno.test("`callHttps()` says that the connection was refused", async () => {
+Deno.test("A call says that the connection was refused", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
-  const call = callHttps({ url: `https://127.0.0.1:${port}/`, body: "{}", timeoutMs: 5_000 });
+  using calls = disposable();
+  const call = calls.call({ url: `https://127.0.0.1:${port}/`, body: "{}", timeoutMs: 5_000 });
   await assert.rejects(call, /refused/i);
+});
+
+Deno.test("Calls go over connections that are kept, 64 at most, and over new ones after `close()`", async () => {
+  const [{ ca, ...server }] = await made;
+  const connections = new Set<number>();
+  let [now, most] = [0, 0];
+  const handler = async (_review: unknown, port: number) => {
+    connections.add(port);
+    most = Math.max(most, ++now);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    now--;
+    return { allowed: true };
+  };
+  await withWebhook({ ca, ...server }, handler, async (port) => {
+    using calls = disposable();
+    const call = () =>
+      calls.call({ url: `https://127.0.0.1:${port}/`, body: "{}", ca, timeoutMs: 30_000 });
+    for (let turn = 0; turn < 10; turn++) assert.equal((await call()).status, 200);
+    assert.equal(connections.size, 1);
+    const answers = await Promise.all(Array.from({ length: 200 }, call));
+    assert.deepEqual(answers.map(({ status }) => status), Array(200).fill(200));
+    assert.ok(most <= 64 && connections.size <= 65, `${most}, over ${connections.size}`);
+    calls[Symbol.dispose]();
+    const before = connections.size;
+    await call();
+    assert.equal(connections.size, before + 1);
+  });
 });
