@@ -118,7 +118,8 @@ export function pushAll(
     inOrder: true,
     rate,
     durationMs,
-    body: '{"trainerStatus":{"metrics":[{"name":"loss","value":"{{value}}"}],' +
+    // No two are alike: of two in a millisecond the second would be a retry.
+    body: '{"trainerStatus":{"metrics":[{"name":"loss","value":"{{number}}"}],' +
       '"lastUpdatedTime":"{{now}}"}}',
   });
 }
