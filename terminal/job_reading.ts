@@ -36,20 +36,49 @@ export function isMeant({ kind, plural, group }: KindNames, typed: string): bool
   return names.some((it) => text === it || text === `${it}.${group}`);
 }
 
+/** What is typed is a search, and no job. */
+export class SearchTyped extends ConfigurationError {
+  constructor(readonly search: KindNames, { namespace, name }: Pick<JobRef, "namespace" | "name">) {
+    const kind = search.kind.toLowerCase();
+    super(
+      `${name} in ${namespace} is a search, and no job: \`milepost get ${kind}/${name}\` shows its trials, ` +
+        `which are jobs; \`kubectl delete ${kind} ${name} -n ${namespace}\` ends it`,
+    );
+  }
+}
+
+/** Returns the kind of a search of that name, if there is one that may be read. */
+async function searchNamed(
+  { searches }: Pick<TerminalCluster, "searches">,
+  { namespace, name }: Pick<JobRef, "namespace" | "name">,
+  signal: AbortSignal,
+): Promise<KindNames | undefined> {
+  const { searches: all } = await searches.list(signal);
+  const found = all.find((it) => it.namespace === namespace && it.name === name);
+  return searches.kinds.find(({ plural, group }) => found?.kind === `${plural}.${group}`);
+}
+
 /** Names of each kind among which a name that was not meant so is looked for. */
 const COMPARED = 1_000;
 
-/** Returns the one job that is meant. Throws a {@link ConfigurationError} if there is none, or several. */
+/**
+ * Returns the one job that is meant. Throws a {@link ConfigurationError} if there is none, or several, and of these a
+ * {@link SearchTyped} if it is a search.
+ */
 export async function findJob(
-  { client, kinds }: Pick<TerminalCluster, "client" | "kinds">,
+  cluster: Pick<TerminalCluster, "client" | "kinds" | "searches">,
   { kind: typedKind, name }: TypedJob,
   namespace: string,
   signal: AbortSignal,
 ): Promise<JobRef> {
+  const { client, kinds, searches } = cluster;
   const meant = kinds.all.filter((it) => typedKind === undefined || isMeant(it, typedKind));
   if (meant.length === 0) {
-    const known = kinds.all.map(({ kind }) => kind.toLowerCase()).join(", ");
-    throw new ConfigurationError(`there is no kind of job ${typedKind}; known: ${known}`);
+    const search = searches.kinds.find((it) => isMeant(it, typedKind ?? ""));
+    if (search !== undefined) throw new SearchTyped(search, { namespace, name });
+    const all = [...kinds.all, ...searches.kinds];
+    const known = all.map(({ kind }) => kind.toLowerCase()).join(", ");
+    throw new ConfigurationError(`there is no kind ${typedKind}; known: ${known}`);
   }
   const asked = await Promise.allSettled(meant.map(async (kind): Promise<JobRef> => {
     const { metadata } = await client.get(kind, { namespace, name }, { signal });
@@ -68,6 +97,10 @@ export async function findJob(
   if (first !== undefined) return first;
   const failure = errors.find((it) => !isForbidden(it) && !isNotFound(it));
   if (failure !== undefined) throw failure;
+  const search = typedKind === undefined
+    ? await searchNamed(cluster, { namespace, name }, signal)
+    : undefined;
+  if (search !== undefined) throw new SearchTyped(search, { namespace, name });
   const none = `there is no job ${name} in ${namespace}`;
   if (denial !== undefined) {
     throw new ConfigurationError(`${none} that the user may read (${messageOf(denial)})`);

@@ -12,7 +12,7 @@ import type {
   topSettings,
 } from "../configuration/terminal_settings.ts";
 import { printLogs } from "../../terminal/followed_logs.ts";
-import { findJob, isMeant, readJob, typedJob } from "../../terminal/job_reading.ts";
+import { findJob, readJob, SearchTyped, typedJob } from "../../terminal/job_reading.ts";
 import { jobReport } from "../../terminal/job_report.ts";
 import { jobTable } from "../../terminal/job_rows.ts";
 import { listedJobs, withWaitsRead } from "../../terminal/listed_jobs.ts";
@@ -137,10 +137,13 @@ export async function runGetCommand(
 ): Promise<void> {
   const { print, signal } = io;
   await using cluster = await openCluster(settings, signal, ["jobs"]);
-  const typed = typedJob(argument);
-  const kind = cluster.searches.kinds.find((it) => isMeant(it, typed.kind ?? ""));
-  if (kind !== undefined) return await printSearch(cluster, kind, typed.name, settings, io);
-  const job = await findTyped(cluster, argument, signal);
+  const job = await findTyped(cluster, argument, signal).catch((error) => {
+    if (error instanceof SearchTyped) return error;
+    throw error;
+  });
+  if (job instanceof SearchTyped) {
+    return await printSearch(cluster, job.search, typedJob(argument).name, settings, io);
+  }
   await unlessAborted(cluster.managerSearched, signal);
   const [facts, answer] = await Promise.all([
     readJob(cluster, job, signal),

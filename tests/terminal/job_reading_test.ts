@@ -2,9 +2,29 @@
 import assert from "node:assert/strict";
 import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
+import { SEARCH_KINDS } from "../../page/trials/search_kinds.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
 
 const SIGNAL = new AbortController().signal;
+/** One search that is there. */
+const CLUSTER = {
+  kinds: JOB_KINDS,
+  searches: {
+    kinds: SEARCH_KINDS.map(({ kind }) => kind),
+    list: () =>
+      Promise.resolve({
+        searches: [{
+          kind: "optimizationjobs.trainer.kubeflow.org",
+          namespace: "ml",
+          name: "digits",
+          counts: { total: 0, states: [] },
+        }],
+        denied: [],
+        absent: [],
+      }),
+    read: () => Promise.resolve(undefined),
+  },
+};
 const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
 
 const OBJECT = {
@@ -19,7 +39,7 @@ async function found(answers: Readonly<Record<string, MadeUp>>, typed = "mnist")
   let name = "";
   const answer = ({ path }: AskedOf) => answers[path.split("/").at(-2) ?? ""] ?? 404;
   await withAnswers(answer, async (client) => {
-    const job = await findJob({ client, kinds: JOB_KINDS }, typedJob(typed), "ml", SIGNAL);
+    const job = await findJob({ client, ...CLUSTER }, typedJob(typed), "ml", SIGNAL);
     name = `${job.kind.plural}/${job.name}`;
   });
   return name;
@@ -56,10 +76,15 @@ Deno.test("a name that is mistyped is answered with those that may be meant, of 
     mnis: /^there is no job mnis in ml; did you mean mnis or mnist\?$/,
     "pytorchjob/mnist": /^there is no job mnist in ml; did you mean mnis\?$/,
     resnet: /^there is no job resnet in ml$/,
+    digits:
+      /^digits in ml is a search, and no job: `milepost get optimizationjob\/digits` shows its trials.*`kubectl delete optimizationjob digits -n ml` ends it$/,
+    "optimizationjobs/other": /^other in ml is a search, and no job/,
+    "trainjob/digits": /^there is no job digits in ml$/,
+    "oj/digits": /^there is no kind oj; known: trainjob, .*, experiment, optimizationjob$/,
   };
   await withAnswers(answer, async (client) => {
     for (const [typed, want] of Object.entries(said)) {
-      const finding = findJob({ client, kinds: JOB_KINDS }, typedJob(typed), "ml", SIGNAL);
+      const finding = findJob({ client, ...CLUSTER }, typedJob(typed), "ml", SIGNAL);
       await assert.rejects(finding, ({ message }: Error) => want.test(message), typed);
     }
   });
