@@ -22,7 +22,7 @@ export interface OpenTrial {
   readonly unread?: string;
 }
 
-const SUSPENDED = "suspended until it is resumed, such as by Kueue once a quota admits it";
+const SUSPENDED = "suspended until resumed, such as by Kueue once a quota admits it";
 const UNREAD = "it is complete, and its log cannot be read";
 /** After the end of a job its log may be unread for a moment, such as under a new leader. */
 const UNREAD_MS = 30_000;

@@ -109,12 +109,12 @@ function createdUpdates(
   return [[created, true, SEARCH_REASONS.created, message]];
 }
 
-/** Returns what is running, such as `6 of 8 trials run; 3 complete; digits-1 waits: …`. */
+/** Returns what is under way, such as `6 of 8 trials are under way; 3 complete; digits-1 waits: …`. */
 function runningMessage(search: Search, records: TrialRecords, waits: readonly string[]): string {
   const all = [...records.values()];
   const open = all.filter(isOpenTrial).length;
   const left = search.trials - all.length;
-  const begin = `${open} of ${search.trials} trials run`;
+  const begin = `${open} of ${search.trials} trials are under way`;
   const rest = [ends(all), left > 0 ? `${left} to come` : "", ...waits];
   return [begin, ...rest.filter(Boolean)].join("; ");
 }

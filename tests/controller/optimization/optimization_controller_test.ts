@@ -80,7 +80,7 @@ Deno.test("the controller makes as many trials as may run, each with its values"
   }]);
   deepEqual(world.conditions, [
     "Created=True/OptimizationJobCreated: ConfigMap digits-trials has the records of its trials",
-    "Running=True/TrialsRunning: 2 of 4 trials run; 2 to come",
+    "Running=True/TrialsRunning: 2 of 4 trials are under way; 2 to come",
   ]);
   const configMap = world.cluster.peek(KINDS.configMap, "ns/digits-trials");
   equal(configMap?.metadata?.ownerReferences?.[0]?.uid, world.search.metadata.uid);
@@ -90,7 +90,7 @@ Deno.test("the controller goes on to the result, which is the best so far", asyn
   const world = await begin();
   await world.end(0, "Complete", { value: "0.5" });
   equal(world.search.status?.result?.trainJobName, world.name(0));
-  match(world.conditions[1] ?? "", /: 2 of 4 trials run; 1 complete; 1 to come$/);
+  match(world.conditions[1] ?? "", /: 2 of 4 trials are under way; 1 complete; 1 to come$/);
   await world.end(1, "Complete", { value: "0.7" });
   equal(world.search.status?.result?.trainJobName, world.name(0));
   await world.end(2, "EarlyStopped", { value: "0.1", reason: "Pruned", message: "asha" });
@@ -365,8 +365,8 @@ Deno.test("trials that wait are told with what they wait for", async () => {
   }
   await world.settle();
   const suspended = `${[0, 1, 2].map((it) => world.name(it)).join(", ")}, 1 more wait: suspended ` +
-    "until it is resumed, such as by Kueue once a quota admits it";
-  const running = `Running=True/TrialsRunning: 8 of 8 trials run; ${suspended}; ` +
+    "until resumed, such as by Kueue once a quota admits it";
+  const running = `Running=True/TrialsRunning: 8 of 8 trials are under way; ${suspended}; ` +
     `${world.name(4)} waits: ${message}`;
   equal(world.conditions[1], running);
   const waitMs = world.driver.requeues.get("ns/digits") ?? NaN;
@@ -384,17 +384,19 @@ Deno.test("a log that cannot be read for long is told", async () => {
   const world = await begin();
   world.values.set(world.name(0), new Error("the log is replayed"));
   await world.end(0).catch(() => {});
-  equal(world.conditions[1], "Running=True/TrialsRunning: 2 of 4 trials run; 2 to come");
+  equal(world.conditions[1], "Running=True/TrialsRunning: 2 of 4 trials are under way; 2 to come");
   await world.clock.advance(30_000);
   await world.driver.pass();
   equal(
     world.conditions[1],
-    `Running=True/TrialsRunning: 2 of 4 trials run; 2 to come; ${world.name(0)} waits: it is ` +
+    `Running=True/TrialsRunning: 2 of 4 trials are under way; 2 to come; ${
+      world.name(0)
+    } waits: it is ` +
       "complete, and its log cannot be read: the log is replayed",
   );
   world.values.set(world.name(0), "1");
   await world.settle();
-  match(world.conditions[1] ?? "", /2 of 4 trials run; 1 complete; 1 to come$/);
+  match(world.conditions[1] ?? "", /2 of 4 trials are under way; 1 complete; 1 to come$/);
 });
 
 Deno.test("a TrainJob of somebody else that has a trial's name is left as it is", async () => {

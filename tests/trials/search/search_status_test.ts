@@ -118,7 +118,10 @@ Deno.test("decideSearchStatus() changes nothing of what it has written", () => {
     later,
   );
   deepEqual(again, status);
-  match(status.conditions?.[1]?.message ?? "", /^1 of 4 trials run; 1 complete; 2 to come; w$/);
+  match(
+    status.conditions?.[1]?.message ?? "",
+    /^1 of 4 trials are under way; 1 complete; 2 to come; w$/,
+  );
 });
 
 Deno.test("a search without a seed has that of its UID, and one with a seed that of its spec", () => {
