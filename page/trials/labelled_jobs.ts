@@ -5,7 +5,7 @@ import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { compact } from "../../platform/base/json.ts";
 import { variedNames } from "../../platform/base/varied_names.ts";
 import { settingsOf } from "../../crds/job_configuration.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
+import { ANNOTATIONS, PARAMETER_ENV_PREFIX } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { readOwnRules } from "../../trials/rules/own_rules.ts";
 import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
@@ -69,13 +69,21 @@ export function readJob(kind: JobKind, job: AnyJob) {
 export const objectiveOfJobs = (jobs: readonly ReadJob[]): Objective | undefined =>
   jobs.find(({ objective }) => objective !== undefined)?.objective;
 
+/** Returns the names of settings in which jobs differ; of a parameter that is a variable by its own name, too, only that. */
+function parametersOf(jobs: readonly ReadJob[]): readonly string[] {
+  const varied = variedNames(jobs.map(({ settings }) => settings));
+  const isPrefixed = (name: string) => name.startsWith(PARAMETER_ENV_PREFIX);
+  const own = varied.filter((name) => !isPrefixed(name));
+  const isSame = (one: string, other: string) =>
+    jobs.every(({ settings }) => settings.get(one) === settings.get(other));
+  return varied.filter((name) => !isPrefixed(name) || !own.some((it) => isSame(it, name)))
+    .slice(0, SEARCH_LIMITS.parameters);
+}
+
 /** Returns the jobs that no Trial controls, as trials of a search. */
 export function trialsOfJobs(jobs: readonly ReadJob[]): readonly FoundTrial[] {
   const own = jobs.filter(({ isOfTrial }) => !isOfTrial);
-  const varied = variedNames(own.map(({ settings }) => settings)).slice(
-    0,
-    SEARCH_LIMITS.parameters,
-  );
+  const varied = parametersOf(own);
   return own.map(({ found, settings }) => ({
     ...found,
     assignments: varied.flatMap((name) => {

@@ -572,6 +572,9 @@ class Refused(Scene):
         optuna.create_study(study_name="s", storage=f"sqlite:///{self.folder}/read.db")
         read = RDBStorage(f"sqlite:///file:{self.folder}/read.db?mode=ro&uri=true", skip_compatibility_check=True, skip_table_creation=True)
         self.refused(SearchError, "storage cannot be written: .*readonly database", optuna.load_study(study_name="s", storage=read))
+        # One that has what is written of it already.
+        self.optimize(optuna.load_study(study_name="s", storage=f"sqlite:///{self.folder}/read.db"), n_trials=0)
+        self.refused(SearchError, "storage cannot be written: .*readonly database", optuna.load_study(study_name="s", storage=read))
         known = optuna.create_study()
         self.optimize(known, n_trials=0)
         self.refused(SearchError, "milepost:objective 'minimize loss', and not 'minimize accuracy'", known, objective="accuracy")
@@ -589,7 +592,7 @@ class Refused(Scene):
             (str(self.folder / "none.yaml"), "cannot be read from .*none.yaml: .*No such file"),
             (bad, "cannot be read from .*bad.yaml"),
             (file, "has 2 objects"),
-            ({"apiVersion": "batch/v1", "kind": "Job", "spec": {}}, "there is no kind of job job"),
+            ({"apiVersion": "batch/v1", "kind": "Job", "spec": {}}, "is no TrainJob and no job of kubeflow.org/v1"),
             ({**JOB, "spec": None}, "is no TrainJob"),
             ({**JOB, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {"Master": {}}}},
              "no variables can be given"),
@@ -600,6 +603,7 @@ class Refused(Scene):
     def test_the_cluster(self) -> None:
         for kind, code, text, words in (
             ("create", 403, "may not create", "may not create: ask for the right to create trainjobs.trainer.kubeflow.org in team"),
+            ("create", 403, 'admission webhook "v" denied the request: no runtime', "the TrainJob is not valid: .*: no runtime$"),
             ("create", 404, "404", "no kind trainjobs.trainer.kubeflow.org, or no namespace team: .*Milepost installed"),
             ("create", 422, "spec.runtimeRef: not found", "the TrainJob is not valid: .*runtimeRef: not found"),
             ("observations", 401, "no", "does not accept this user's token"),
@@ -617,7 +621,7 @@ class Refused(Scene):
             self.refused(Unreachable, "the manager cannot be read: ConnectionRefusedError")
 
     def test_arguments(self) -> None:
-        for options in ({"parallel": 0}, {"n_trials": 1001}, {"on_interrupt": "maybe"}):
+        for options in ({"parallel": 0}, {"n_trials": 1001}, {"n_trials": -1}, {"on_interrupt": "maybe"}):
             self.refused(SearchError, "parallel is 1 or more", **options)
 
         def named(*names: str) -> Callable[[Any], dict[str, object]]:

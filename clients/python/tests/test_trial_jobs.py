@@ -77,7 +77,7 @@ class TrialJobsTest(unittest.TestCase):
             ({"kind": "TrainJob", "spec": {}}, "it needs apiVersion, kind and spec"),
             (train_job(apiVersion="other.org/v1"), "is no TrainJob and no job of kubeflow.org/v1"),
             (train_job(spec=[]), "it needs apiVersion, kind and spec"),
-            (train_job(kind="Pod"), "there is no kind of job pod"),
+            (train_job(kind="Pod"), "is no TrainJob and no job of kubeflow.org/v1"),
             (train_job(spec={"trainer": {"env": {"A": "1"}}}), "no variables can be given to the job"),
             (v1_job("TFJob", "tfReplicaSpecs", []), "no variables can be given to the job"),
             (v1_job("TFJob", "otherSpecs", [{"name": "tensorflow"}]), "no variables can be given to the job"),

@@ -58,8 +58,8 @@ def optimize(
         from .search.trial_jobs import TrialJobs
     except ImportError as error:
         raise needs(error, "optimizing a study", "optuna") from None
-    if parallel < 1 or (n_trials or 0) > JOBS_MAX or on_interrupt not in ("stop", "keep"):
-        raise SearchError(f'parallel is 1 or more, n_trials at most {JOBS_MAX}, and on_interrupt "stop" or "keep"')
+    if parallel < 1 or not 0 <= (n_trials or 0) <= JOBS_MAX or on_interrupt not in ("stop", "keep"):
+        raise SearchError(f'parallel is 1 or more, n_trials 0 to {JOBS_MAX}, and on_interrupt "stop" or "keep"')
     trials = JOBS_MAX if n_trials is None else n_trials
     caught = (catch,) if isinstance(catch, type) else tuple(catch)
     jobs = TrialJobs(template_of(job), objective_of(study, objective))

@@ -15,15 +15,21 @@ from ..reading.job import default_api, default_namespace, refusal_of, silence_of
 from ..reading.manager import DEADLINE_S, Refused, asked
 from .trial_jobs import SEARCH, TrialJobs
 
-# A quota that is full, and objects that are not valid, in the words of the API server.
+# A quota that is full, and objects that are not valid or that admission denies, in the words of the API server.
 _QUOTA = "exceeded quota"
 _INVALID = (400, 413, 422)
+_DENIED = "denied the request"
 # Answers of the manager after which the same request may go again.
 AGAIN = (408, 429, 500, 502, 503, 504)
 
 
 class Later(Exception):
     """What was asked for may be had later, by the same request."""
+
+
+def _is_invalid(error: Any) -> bool:
+    """Returns whether the job is refused, whoever makes it."""
+    return error.status in _INVALID or (error.status == 403 and _DENIED in str(error.body))
 
 
 class Cluster:
@@ -61,7 +67,7 @@ class Cluster:
         except client.ApiException as error:
             if error.status != 409:
                 refusal = self._refusal(error)
-                raise (TrialFailed(str(refusal)) if error.status in _INVALID else refusal) from None
+                raise (TrialFailed(str(refusal)) if _is_invalid(error) else refusal) from None
             made = self._found(name)
             if made is None:
                 raise Later(f"the job {name} is being deleted") from None
@@ -117,9 +123,11 @@ class Cluster:
     def _refusal(self, error: Any) -> ReadingError:
         """Returns why a job is not made, and what to do."""
         why = refusal_of(error)
+        if _is_invalid(error):
+            return SearchError(f"the {word_of(self._kind)} is not valid: {why}")
         if error.status == 403:
             return SearchError(f"{why}: ask for the right to create {self._kind} in {self.namespace}, or name another namespace")
         if error.status == 404:
             where = f"the cluster has no kind {self._kind}, or no namespace {self.namespace}"
             return SearchError(f"{where}: is it the right cluster, and Milepost installed?")
-        return SearchError(f"the {word_of(self._kind)} is not valid: {why}") if error.status in _INVALID else why
+        return why

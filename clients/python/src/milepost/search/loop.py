@@ -152,11 +152,13 @@ class Search:
         lost = one.known is not None and _JOB not in one.known.user_attrs
         try:
             values = self._space(one.known or one.trial) or {}
+            if not isinstance(values, Mapping):
+                raise TypeError(f"space returned {values!r}: return variables by their names, such as {{'LEARNING_RATE': 0.1}}")
             one.job = self._jobs.job(self._name, one.trial.number, variables(values, one.trial.params))
         except Exception as error:
             if lost and isinstance(error, ValueError):
                 self._count -= 1
-                self._fail(one, TrialFailed(f"its parameters are incomplete: {error}"))
+                self._fail(one, TrialFailed("a former call ended before it had all its parameters: another trial takes its place"))
                 return
             one.trial.set_user_attr(_JOB, one.name)
             if isinstance(error, optuna.TrialPruned):

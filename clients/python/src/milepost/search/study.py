@@ -13,6 +13,8 @@ from ..errors import SearchError
 from .trial_jobs import objective_text
 
 _ID, _FIRST, _OBJECTIVE, _JOBS = "milepost:id", "milepost:first", "milepost:objective", "milepost:jobs"
+# Another one each time, as what is there already is not written: whether it can be shows that trials can be.
+_CALL = "milepost:call"
 
 
 def objective_of(study: optuna.Study, objective: str) -> str:
@@ -42,7 +44,7 @@ def identity_of(study: optuna.Study, objective: str, jobs: str) -> tuple[str, in
     first = int(known.get(_FIRST, next(waiting, len(trials))))
     random = str(known.get(_ID) or secrets.token_hex(4))
     try:
-        for key, value in {_OBJECTIVE: objective, _JOBS: jobs, _FIRST: first, _ID: random}.items():
+        for key, value in {_CALL: secrets.token_hex(4), _OBJECTIVE: objective, _JOBS: jobs, _FIRST: first, _ID: random}.items():
             study.set_user_attr(key, value)
     except Exception as error:
         raise SearchError(f"the study's storage cannot be written: {error.__cause__ or error}") from None

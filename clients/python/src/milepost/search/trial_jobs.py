@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import SearchError
+from ..errors import BadName, SearchError
 from ..kinds import TRAIN_JOBS, full_kind
 
 # By it page and lists show jobs of one search together.
@@ -59,9 +59,12 @@ class TrialJobs:
     def __init__(self, template: Mapping[str, Any], objective: str) -> None:
         group, _, _ = str(template.get("apiVersion")).partition("/")
         word = str(template.get("kind")).lower()
-        self.kind = full_kind(f"{word}s.{group}")
         spec = template.get("spec")
-        if self.kind != full_kind(word) or not isinstance(spec, Mapping):
+        try:
+            self.kind = full_kind(word)
+        except BadName:
+            self.kind = ""
+        if self.kind != f"{word}s.{group}" or not isinstance(spec, Mapping):
             raise SearchError("the job is no TrainJob and no job of kubeflow.org/v1: it needs apiVersion, kind and spec")
         metadata = template.get("metadata") or {}
         self.namespace: str | None = metadata.get("namespace")

@@ -67,6 +67,8 @@ class Watch:
             try:
                 self._follow()
             except Unreachable as error:
+                if self._closed.is_set():
+                    return
                 if error.code not in AGAIN if isinstance(error, Refused) else not self._is_known:
                     self._put("failed", error)
                     return
