@@ -1,9 +1,9 @@
 /** Following of one search until it ends: drawn over at a terminal, elsewhere a line for each change. */
 import type { Clock } from "../platform/base/clock.ts";
 import { isTransient, messageOf } from "../platform/kube/errors.ts";
-import type { ShownSearch } from "../crds/wire/searches.ts";
+import type { ShownSearch, ShownTrial } from "../crds/wire/searches.ts";
 import type { Size } from "./plots.ts";
-import { changedTrials, REPORT_FRAME, searchReport } from "./search_report.ts";
+import { changedTrials, REPORT_FRAME, searchReport, trialLine } from "./search_report.ts";
 import { cut } from "./shown_text.ts";
 import { ellipsisOf, type Look } from "./styles.ts";
 
@@ -21,19 +21,21 @@ export interface FollowedSearch {
   readonly look: Look;
   /** Undefined where there is no terminal. */
   readonly size: (() => Size) | undefined;
+  /** How a change is written where there is no terminal. Default: for people. */
+  readonly lineOf?: (search: ShownSearch, trial: ShownTrial) => string;
   readonly clock: Pick<Clock, "now" | "sleep">;
   /** Ends the following. */
   readonly signal: AbortSignal;
 }
 
 /** Returns what shows a search as it is now. */
-function showing({ kind, print, look, size, clock }: FollowedSearch) {
+function showing({ kind, print, look, size, clock, lineOf = trialLine }: FollowedSearch) {
   let drawn = 0;
   let before: ShownSearch | undefined;
   return (search: ShownSearch): void => {
     const nowMs = clock.now();
     if (size === undefined) {
-      print(changedTrials(before, search).map((it) => `${it}\n`).join(""));
+      print(changedTrials(before, search).map((it) => `${lineOf(search, it)}\n`).join(""));
       before = search;
       return;
     }

@@ -44,6 +44,10 @@ const valuesText = ({ parameters }: ShownSearch, { values }: ShownTrial): string
     return value === undefined || value === null ? [] : [`${safeText(name)} ${valueText(value)}`];
   }).join("  ");
 
+/** Returns the value of a trial; none beside the words of a pruner, which say by which value it was pruned: the newest may be another. */
+export const valueBeside = ({ value, stop }: ShownTrial): number | undefined =>
+  stop?.by === "pruner" && stop.user === undefined && stop.text !== undefined ? undefined : value;
+
 /** Why a trial ended as it did, or is about to. */
 function whyText({ stop, message }: ShownTrial): string {
   if (stop === undefined) return safeText(message ?? "");
@@ -79,14 +83,17 @@ function trialLines(search: ShownSearch, look: SearchLook): string[] {
   const trials = shownTrials(search, look.trials);
   if (trials.length === 0) return [];
   const titles = [objective?.metric ?? "VALUE", ...parameters.map(({ name }) => name)];
-  const rows = trials.map((trial) => [
-    `${trial.name === best ? "*" : " "} ${safeText(trial.name)}`,
-    stateText(look, trial.state),
-    trial.value === undefined ? "-" : shortNumber(trial.value),
-    ...trial.values.map((it) => it === null ? "-" : valueText(it)),
-    ageOf(trial.started ?? trial.created, Date.parse(trial.ended ?? "") || look.nowMs),
-    whyText(trial),
-  ]);
+  const rows = trials.map((trial) => {
+    const value = valueBeside(trial);
+    return [
+      `${trial.name === best ? "*" : " "} ${safeText(trial.name)}`,
+      stateText(look, trial.state),
+      value === undefined ? "-" : shortNumber(value),
+      ...trial.values.map((it) => it === null ? "-" : valueText(it)),
+      ageOf(trial.started ?? trial.created, Date.parse(trial.ended ?? "") || look.nowMs),
+      whyText(trial),
+    ];
+  });
   const header = ["  TRIAL", "STATE", ...titles.map(safeText), "TOOK", "WHY"];
   const left = all.length - trials.length;
   return ["", ...textTable(header, rows), ...(left > 0 ? [`  and ${left} more`] : [])];
@@ -139,21 +146,28 @@ export function searchTable(searches: readonly SearchRow[], look: SearchRowsLook
   return textTable(header, searches.map((it) => cellsOf(it, look)));
 }
 
-/** Returns a line for each trial whose state is another than before, or that is about to be stopped. */
-export function changedTrials(before: ShownSearch | undefined, search: ShownSearch): string[] {
+/** Returns the trials whose state is another than before, or that are about to be stopped. */
+export function changedTrials(
+  before: ShownSearch | undefined,
+  search: ShownSearch,
+): readonly ShownTrial[] {
   const stepOf = ({ state, stop }: ShownTrial) => `${state} ${stop === undefined ? "" : "stopped"}`;
   const known = new Map(before?.trials.map((it) => [it.name, stepOf(it)]));
+  return search.trials.filter((it) => known.get(it.name) !== stepOf(it));
+}
+
+/** Returns the line of a trial that has changed. */
+export function trialLine(search: ShownSearch, trial: ShownTrial): string {
   const { objective, best } = search;
-  return search.trials.filter((it) => known.get(it.name) !== stepOf(it)).map((trial) =>
-    [
-      safeText(trial.name),
-      trial.state,
-      objective === undefined || trial.value === undefined
-        ? ""
-        : `${safeText(objective.metric)} ${shortNumber(trial.value)}`,
-      valuesText(search, trial),
-      trial.name === best ? "the best so far" : "",
-      whyText(trial),
-    ].filter((it) => it !== "").join("  ")
-  );
+  const value = valueBeside(trial);
+  return [
+    safeText(trial.name),
+    trial.state,
+    objective === undefined || value === undefined
+      ? ""
+      : `${safeText(objective.metric)} ${shortNumber(value)}`,
+    valuesText(search, trial),
+    trial.name === best ? "the best so far" : "",
+    whyText(trial),
+  ].filter((it) => it !== "").join("  ");
 }

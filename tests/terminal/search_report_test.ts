@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import type { ShownSearch, ShownTrial } from "../../crds/wire/searches.ts";
 import { KubeError, TransportError } from "../../platform/kube/errors.ts";
 import { followSearch } from "../../terminal/followed_search.ts";
-import { changedTrials, searchReport, searchTable } from "../../terminal/search_report.ts";
+import {
+  changedTrials,
+  searchReport,
+  searchTable,
+  trialLine,
+} from "../../terminal/search_report.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 12, minute)).toISOString();
@@ -62,7 +67,7 @@ Deno.test("a report says how far a search is, its best, and each trial with its 
     "",
     "  TRIAL     STATE         loss  lr    TOOK  WHY",
     "* digits-1  Complete      1     0.01  2m",
-    "  digits-2  EarlyStopped  2     0.02  2m    Pruned: loss 3 at step 1",
+    "  digits-2  EarlyStopped  -     0.02  2m    Pruned: loss 3 at step 1",
     "  digits-3  Failed        -     0.03  2m    node-0 exited \\u001b[2J 1",
     "  digits-4  Running       4     -     26m",
     "  digits-5  EarlyStopped  5     0.05  2m    ada: Enough",
@@ -104,14 +109,16 @@ Deno.test("a list of searches says what is not known of one that is only a label
 Deno.test("a trial is told anew when its state is another, and when it is about to be stopped", () => {
   const { ended: _, ...running } = trialOf(2, { state: "Running" });
   const before = searchOf([trialOf(1), running]);
-  assert.deepEqual(changedTrials(undefined, before), [
+  const linesOf = (before: ShownSearch | undefined, search: ShownSearch) =>
+    changedTrials(before, search).map((it) => trialLine(search, it));
+  assert.deepEqual(linesOf(undefined, before), [
     "digits-1  Complete  loss 1  lr 0.01  the best so far",
     "digits-2  Running  loss 2  lr 0.02",
   ]);
-  assert.deepEqual(changedTrials(before, searchOf([trialOf(1), { ...running, value: 1.5 }])), []);
+  assert.deepEqual(linesOf(before, searchOf([trialOf(1), { ...running, value: 1.5 }])), []);
   const stopping = { ...running, stop: PRUNED.stop };
-  assert.deepEqual(changedTrials(before, searchOf([trialOf(1), stopping])), [
-    "digits-2  Running  loss 2  lr 0.02  Pruned: loss 3 at step 1",
+  assert.deepEqual(linesOf(before, searchOf([trialOf(1), stopping])), [
+    "digits-2  Running  lr 0.02  Pruned: loss 3 at step 1",
   ]);
 });
 
