@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ShownSearch, ShownTrial } from "../../../crds/wire/searches.ts";
 import { shortNumber } from "../../../platform/base/short_number.ts";
 import { valueText } from "../../../terminal/readings.ts";
+import { valueBeside } from "../../../terminal/search_report.ts";
 import { textTable } from "../../../terminal/text_table.ts";
 
 /** The fields of an observation that are used. */
@@ -12,14 +13,19 @@ export const seenSchema = z.object({
 /** A trial, by the observation API. */
 export type Seen = z.infer<typeof seenSchema>;
 
-/** How a trial went. */
-export interface TrialSummary {
+/** A trial as scripts read it. */
+export interface TrialFacts {
   readonly trial: string;
   readonly state: ShownTrial["state"];
   readonly parameters: Readonly<Record<string, string>>;
+  /** Absent also of one that a pruner stopped: the message has it. */
   readonly value?: number;
   /** Why it was stopped, or failed. */
   readonly message: string;
+}
+
+/** How a trial went. */
+export interface TrialSummary extends TrialFacts {
   /** Steps of the training up to its last report, and how many there would have been. */
   readonly steps: number;
   readonly ofSteps: number;
@@ -27,21 +33,31 @@ export interface TrialSummary {
   readonly curve: readonly number[];
 }
 
+/** Returns what is known of a trial, while it runs and when it has ended. */
+export function trialFacts({ parameters }: ShownSearch, trial: ShownTrial): TrialFacts {
+  const { name, state, values, stop, message } = trial;
+  const value = valueBeside(trial);
+  return {
+    trial: name,
+    state,
+    parameters: Object.fromEntries(parameters.map((it, at) => [it.name, values[at] ?? ""])),
+    ...(value !== undefined && { value }),
+    message: stop?.text ?? message ?? "",
+  };
+}
+
 /** Returns how trials went, by what they reported; of one that is complete nothing is missing. */
 export function trialSummaries(
-  { trials, parameters, objective }: ShownSearch,
+  search: ShownSearch,
   seen: ReadonlyMap<string, Seen>,
   ofSteps: number,
 ): readonly TrialSummary[] {
-  return trials.map(({ name, state, values, value, stop, message }): TrialSummary => {
-    const rows = (seen.get(name)?.log ?? []).filter((it) => it.name === objective?.metric);
+  const metric = search.objective?.metric;
+  return search.trials.map((trial): TrialSummary => {
+    const rows = (seen.get(trial.name)?.log ?? []).filter(({ name }) => name === metric);
     return {
-      trial: name,
-      state,
-      parameters: Object.fromEntries(parameters.map((it, at) => [it.name, values[at] ?? ""])),
-      ...(value !== undefined && { value }),
-      message: stop?.text ?? message ?? "",
-      steps: state === "Complete" ? ofSteps : Math.max(0, ...rows.map(({ step }) => step)),
+      ...trialFacts(search, trial),
+      steps: trial.state === "Complete" ? ofSteps : Math.max(0, ...rows.map(({ step }) => step)),
       ofSteps,
       curve: rows.map(({ value }) => Number(value)),
     };

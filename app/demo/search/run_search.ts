@@ -1,4 +1,6 @@
 /** The demo of a search from start to end: an OptimizationJob with a pruner, table and curves. */
+import { valueText } from "../../../terminal/readings.ts";
+import { safeJson } from "../../../terminal/shown_text.ts";
 import { type DemoOptions, playOnStage } from "../demo_stage.ts";
 import { curvesSvg } from "./curves_svg.ts";
 import { stepsSaved, trialsTable, type TrialSummary, wasPruned } from "./results.ts";
@@ -17,7 +19,7 @@ function chartOf(trials: readonly TrialSummary[]): string {
     xLabel: "reports",
     yLabel: "loss",
     curves: trials.map(({ trial, parameters, curve, state }) => ({
-      name: `${trial} (${Object.values(parameters).join(", ")})`,
+      name: `${trial} (${Object.values(parameters).map(valueText).join(", ")})`,
       values: curve,
       stopped: state === "EarlyStopped",
     })),
@@ -28,16 +30,15 @@ function chartOf(trials: readonly TrialSummary[]): string {
 function tell({ json, write, svg }: SearchDemoOptions, trials: readonly TrialSummary[]): void {
   if (!json) return write(`\n${trialsTable(trials)}\nLearning curves: ${svg}\n`);
   const summary = trials.map(({ curve: _, ...it }) => it);
-  write(`${JSON.stringify({ summary, stepsSaved: stepsSaved(trials), curves: svg })}\n`);
+  write(`${safeJson({ summary, stepsSaved: stepsSaved(trials), curves: svg })}\n`);
 }
 
 /** Runs the search. Throws if fewer than two trials were pruned; leaves no process and no file but the curves. */
 export async function runSearchOnScreen(options: SearchDemoOptions): Promise<void> {
-  const print = options.json ? () => {} : options.write;
   const trials = await playOnStage(options, {
     watch: "Watch them in a browser, under Trials",
     about: "24 learning rates, 6 at a time; what is behind is stopped while it trains.",
-    play: (stage) => playSearch(stage, print),
+    play: (stage) => playSearch(stage, options),
     async show(trials) {
       await Deno.writeTextFile(options.svg, chartOf(trials));
       tell(options, trials);

@@ -10,11 +10,12 @@ import { OPTIMIZATION_SEARCHES } from "../../../page/trials/optimization_search.
 import { shownSearch } from "../../../page/trials/shown_search.ts";
 import { followSearch } from "../../../terminal/followed_search.ts";
 import { lookOfProcess, processTerminal } from "../../../terminal/process_terminal.ts";
+import { safeJson } from "../../../terminal/shown_text.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
-import type { Stage } from "../demo_stage.ts";
+import type { DemoOptions, Stage } from "../demo_stage.ts";
 import { exampleRuntime, TRAIN_SECONDS, trainingProgram } from "../examples.ts";
-import { type Seen, seenSchema, trialSummaries, type TrialSummary } from "./results.ts";
+import { type Seen, seenSchema, trialFacts, trialSummaries, type TrialSummary } from "./results.ts";
 import digits from "./digits_search.yaml" with { type: "text" };
 
 const NAMESPACE = "default";
@@ -51,10 +52,10 @@ async function observe({ manager }: Standalone, { trials }: ShownSearch) {
   return seen;
 }
 
-/** Runs the search, shows it with `print` until it has ended or `signal` aborts, and returns the results. */
+/** Runs the search, writes how it changes until it has ended or `signal` aborts, and returns the results. */
 export async function playSearch(
   { standalone, display, seconds, signal }: Stage,
-  print: (text: string) => void,
+  { json, write }: Pick<DemoOptions, "json" | "write">,
 ): Promise<readonly TrialSummary[]> {
   const { client } = standalone;
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
@@ -69,10 +70,11 @@ export async function playSearch(
         return found && shownSearch(found);
       },
       kind: KINDS.optimizationJob.kind,
-      print,
+      print: write,
       warn: (text) => display.note(text),
       look: lookOfProcess(),
-      size: Deno.stdout.isTerminal() ? processTerminal.size : undefined,
+      size: Deno.stdout.isTerminal() && !json ? processTerminal.size : undefined,
+      ...(json && { lineOf: (search, trial) => safeJson(trialFacts(search, trial)) }),
       clock,
       signal,
     });

@@ -4,16 +4,15 @@ import { z } from "zod";
 import { milepost } from "../../support/milepost_process.ts";
 import { processesThatMention } from "../../support/processes.ts";
 
+const changeSchema = z.object({
+  trial: z.string(),
+  state: z.string(),
+  parameters: z.object({ LEARNING_RATE: z.string() }),
+  value: z.number().optional(),
+  message: z.string(),
+});
 const summarySchema = z.object({
-  summary: z.array(z.object({
-    trial: z.string(),
-    state: z.string(),
-    parameters: z.object({ LEARNING_RATE: z.string() }),
-    value: z.number(),
-    steps: z.number(),
-    ofSteps: z.number(),
-    message: z.string(),
-  })),
+  summary: z.array(changeSchema.extend({ steps: z.number(), ofSteps: z.number() })),
   stepsSaved: z.object({ saved: z.number(), of: z.number() }),
   curves: z.string(),
 });
@@ -27,8 +26,14 @@ Deno.test("demo --search --json prunes bad trials, and leaves only the curves be
       timeoutMs: 200_000,
     });
     assert.equal(code, 0, stderr);
-    const { summary, stepsSaved, curves } = summarySchema.parse(JSON.parse(stdout));
+    const lines = stdout.trimEnd().split("\n").map((it): unknown => JSON.parse(it));
+    const { summary, stepsSaved, curves } = summarySchema.parse(lines.pop());
+    const changes = lines.map((it) => changeSchema.parse(it));
     assert.equal(summary.length, 24);
+    for (const { trial, state, value } of summary) {
+      assert.equal(value !== undefined, state === "Complete", trial);
+      assert.equal(changes.findLast((it) => it.trial === trial)?.state, state);
+    }
     assert.equal(new Set(summary.map((it) => it.parameters.LEARNING_RATE)).size, 24);
     const pruned = summary.filter(({ state }) => state === "EarlyStopped");
     for (const { steps, message } of pruned) {

@@ -42,7 +42,7 @@ Deno.test("`trialSummaries()` counts the steps of the training; one that is comp
   const summaries = trialSummaries(
     search([
       trial("a", "Complete", { value: 0.25 }),
-      trial("b", "EarlyStopped", { stop: { by: "pruner", text: "Pruned: why" } }),
+      trial("b", "EarlyStopped", { value: 9, stop: { by: "pruner", text: "Pruned: why" } }),
       trial("c", "Failed", { message: "its job is gone", values: [null] }),
     ]),
     new Map([["a", seen("1", "0.25")], ["b", seen("2")]]),
