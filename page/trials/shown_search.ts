@@ -90,6 +90,7 @@ function parametersOf({ parameters, trials }: FoundSearch): readonly Parameter[]
   return [...parameters, ...seen].slice(0, SEARCH_LIMITS.parameters);
 }
 
+const order = new Intl.Collator("en", { numeric: true });
 const timeOf = (text: string | undefined) => Date.parse(text ?? "");
 
 /** Says whether the first value is better. */
@@ -152,7 +153,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
       ...(value !== undefined && { value }),
     };
   }).sort((one, other) =>
-    timeOf(one.created) - timeOf(other.created) || (one.name < other.name ? -1 : 1)
+    timeOf(one.created) - timeOf(other.created) || order.compare(one.name, other.name)
   );
   const steps = bestSoFar(trials, direction, counting);
   const best = steps.at(-1)?.trial;

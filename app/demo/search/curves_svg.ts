@@ -17,7 +17,7 @@ export interface Chart {
   readonly curves: readonly Curve[];
 }
 
-const SIZE = { width: 860, height: 480 } as const;
+const SIZE = { width: 1000, height: 480 } as const;
 /** Of a line of the legend, which may make the picture higher. */
 const LEGEND_ROW = 20;
 const PLOT = { left: 70, right: 600, top: 50, bottom: 420 } as const;

@@ -56,6 +56,15 @@ Deno.test("the best so far is that of the trials that ended, in the order of the
   assert.deepEqual(trials.map(({ value }) => value), [3, 2, 1, 2.5, 0.1, undefined, 0.2]);
 });
 
+Deno.test("trials that were made in the same second are in the order of their numbers", () => {
+  const made = [10, 6, 7].map((index) => trial(index, { created: at(0) }));
+  assert.deepEqual(shownSearch(search(made)).trials.map(({ name }) => name), [
+    "t-6",
+    "t-7",
+    "t-10",
+  ]);
+});
+
 const choices = {
   "the other direction": { choice: { direction: "maximize" as const }, best: "t-1" },
   "another metric without a direction": { choice: { metric: "acc" }, best: undefined },
