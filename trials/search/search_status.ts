@@ -70,8 +70,10 @@ export function searchEnd(
   if (all.length < search.trials || all.some(isOpenTrial)) return undefined;
   const [first] = all.filter(({ state }) => state === "Failed");
   if (first !== undefined && all.every(({ state }) => state === "Failed")) {
-    const message = `${all.length} out of ${all.length} trials failed; of ${first.name}: ` +
-      `${first.reason}: ${first.message}`;
+    const which = all.length === 1
+      ? `The only trial failed, ${first.name}`
+      : `${all.length} out of ${all.length} trials failed; of ${first.name}`;
+    const message = `${which}: ${first.reason}: ${first.message}`;
     return { type: "Failed", reason: allFailed, message };
   }
   const best = bestTrial(job, records);
@@ -79,7 +81,8 @@ export function searchEnd(
   const words = best === undefined
     ? "none is complete, so that there is no result"
     : `the best is ${best.name}, with ${metric} ${best.value}`;
-  const message = `All ${all.length} trials have ended: ${ends(all)}; ${words}`;
+  const which = all.length === 1 ? "The only trial has" : `All ${all.length} trials have`;
+  const message = `${which} ended: ${ends(all)}; ${words}`;
   return { type: "Complete", reason: completed, message };
 }
 

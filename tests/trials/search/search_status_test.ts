@@ -58,7 +58,10 @@ for (const [sentence, { direction, of, want }] of Object.entries(best)) {
   });
 }
 
-const ends: Record<string, { readonly of: string[]; readonly want: RegExp }> = {
+const ends: Record<
+  string,
+  { readonly numTrials?: number; readonly of: string[]; readonly want: RegExp }
+> = {
   "that goes on": { of: ["Complete 1", "Running", "Failed X", "Failed X"], want: /^undefined$/ },
   "of which a trial is to come": {
     of: ["Complete 1", "Failed X", "Failed X"],
@@ -73,6 +76,17 @@ const ends: Record<string, { readonly of: string[]; readonly want: RegExp }> = {
     of: ["Failed X", "Failed X", "Failed X", "Failed X"],
     want: /^Failed AllTrialsFailed: 4 out of 4 trials failed; of t-0: X: m$/,
   },
+  "of the only trial": {
+    numTrials: 1,
+    of: ["Complete 1"],
+    want:
+      /^Complete OptimizationJobCompleted: The only trial has ended: 1 complete; the best is t-0, with loss 1$/,
+  },
+  "of the only trial, which failed": {
+    numTrials: 1,
+    of: ["Failed X"],
+    want: /^Failed AllTrialsFailed: The only trial failed, t-0: X: m$/,
+  },
   "of refusals": {
     of: ["Failed TrainJobRefused", "Failed TrainJobRefused"],
     want: /^Failed TemplateRefused: TrainJob t-0 is refused: m\. Make the OptimizationJob anew/,
@@ -82,9 +96,9 @@ const ends: Record<string, { readonly of: string[]; readonly want: RegExp }> = {
     want: /^undefined$/,
   },
 };
-for (const [sentence, { of, want }] of Object.entries(ends)) {
+for (const [sentence, { numTrials = 4, of, want }] of Object.entries(ends)) {
   Deno.test(`searchEnd() of a search ${sentence}`, () => {
-    const job = optimizationJob();
+    const job = optimizationJob({ spec: { numTrials } });
     const end = searchEnd(job, readSearch(job), records(...of));
     match(end === undefined ? "undefined" : `${end.type} ${end.reason}: ${end.message}`, want);
   });
