@@ -41,12 +41,14 @@ const metadataSchema = z.looseObject({
 
 /** Reads it. Throws a {@link ConfigurationError} if the file has none, or several objects. */
 async function readGiven(file: string): Promise<Given> {
-  const read = givenSchema.safeParse(yamlOf("", { name: file, text: await givenText(file) }));
+  const value = yamlOf("", { name: file, text: await givenText(file) });
+  const read = givenSchema.safeParse(value);
   if (read.success) return read.data;
-  const [problem] = read.error.issues;
-  const where = problem?.path.join(".") || "it";
+  const [{ path, message } = { path: [], message: "" }] = read.error.issues;
+  const empty = value === null ? "it is empty" : "it is no object";
+  const why = path.length === 0 ? empty : `${path.join(".")}: ${message}`;
   throw new ConfigurationError(
-    `${file} is no OptimizationJob of ${KIND.group}/${KIND.version}: ${where}: ${problem?.message}`,
+    `${file} is no OptimizationJob of ${KIND.group}/${KIND.version}: ${why}`,
   );
 }
 

@@ -95,6 +95,22 @@ Deno.test("`milepost convert -` reads standard input", async () => {
   assert.deepEqual([code, stderr], [2, says]);
 });
 
+const NO_SEARCH = "is no OptimizationJob of trainer.kubeflow.org/v1alpha1";
+const inputs: Record<string, { stdin: string; says: string }> = {
+  "nothing": { stdin: "", says: `- ${NO_SEARCH}: it is empty` },
+  "a list": { stdin: "[]", says: `- ${NO_SEARCH}: it is no object` },
+  "two documents": {
+    stdin: "kind: A\n---\nkind: B\n",
+    says: "-: it has several documents, and must have one",
+  },
+};
+for (const [sentence, { stdin, says }] of Object.entries(inputs)) {
+  Deno.test(`\`milepost optimize -\` says what is wrong with ${sentence}`, async () => {
+    const { code, stderr } = await milepost(["optimize", "-"], { stdin });
+    assert.deepEqual([code, stderr], [2, `milepost: ${says}\n`]);
+  });
+}
+
 for (const [sentence, { args, env, want }] of Object.entries(cases)) {
   Deno.test(`milepost says in one line what is wrong with ${sentence}`, async () => {
     const { code, stdout, stderr } = await milepost(args, { ...(env ? { env } : {}) });
