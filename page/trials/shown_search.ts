@@ -17,6 +17,7 @@ import type {
   Strategy,
   TrialState,
 } from "../../crds/wire/searches.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import { stoppedBy } from "./trial_stop_words.ts";
 
 /** What a viewer wants trials to be compared by. */
@@ -25,10 +26,10 @@ export interface ObjectiveChoice {
   readonly direction?: Direction;
 }
 
-/** Returns the number that a text is; undefined if it is none, or not finite. */
+/** Returns the number that a text is, by the parser of controllers; undefined if it is none, or not finite. */
 export function finite(text: string | undefined): number | undefined {
-  const value = text === undefined || text.trim() === "" ? NaN : Number(text);
-  return Number.isFinite(value) ? value : undefined;
+  const read = readGoFloat(text ?? "");
+  return read !== undefined && Number.isFinite(read.value) ? read.value : undefined;
 }
 
 /** Returns how often each text is there. */

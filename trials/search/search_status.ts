@@ -35,7 +35,7 @@ export function bestTrial(
 ): TrialRecord | undefined {
   const sign = objectiveOf({ spec }).direction === "Maximize" ? -1 : 1;
   const complete = [...records].sort(([one], [other]) => one - other).map(([, it]) => it)
-    .filter((it) => it.state === "Complete" && !Number.isNaN(numberOf(it)));
+    .filter((it) => it.state === "Complete" && Number.isFinite(numberOf(it)));
   return complete.reduce<TrialRecord | undefined>(
     (best, it) => best === undefined || sign * numberOf(it) < sign * numberOf(best) ? it : best,
     undefined,

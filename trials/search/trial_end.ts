@@ -58,7 +58,7 @@ export function endWithObjective(metric: string, value: string | undefined): Tri
     return failedTrial(metricsUnavailable, message);
   }
   const number = readGoFloat(value)?.value ?? NaN;
-  if (!Number.isNaN(number)) {
+  if (Number.isFinite(number)) {
     return { state: "Complete", value: value.length <= VALUE_MAX ? value : String(number) };
   }
   return failedTrial(metricsUnavailable, `its last ${metric}, the objective, is ${value}`);

@@ -1,4 +1,5 @@
 /** Scales of axes: where a value stands, and which values are written beside an axis. Pure. */
+import { readGoFloat } from "../../../platform/base/go_float.ts";
 import { numberText } from "../readable_text.ts";
 import { numberTicks } from "./tick_texts.ts";
 
@@ -18,6 +19,8 @@ export interface Axis {
   /** What one press of an arrow key is. */
   readonly step: number;
 }
+
+const readNumber = (value: string | number | undefined) => readGoFloat(String(value))?.value ?? NaN;
 
 /** Steps of a linear axis: 1, 2 or 5 times a power of ten. */
 function niceStep(range: number, count: number): number {
@@ -80,8 +83,7 @@ export function numberAxis(
   const ticks = isReallyLog ? logTicks(min, max) : linearTicks(min, max, count);
   return {
     placeOf(value) {
-      const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value);
-      const place = placeOf(number);
+      const place = placeOf(readNumber(value));
       return Number.isFinite(place) ? Math.min(1, Math.max(0, place)) : undefined;
     },
     textAt: (place) => numberText(back(turn(min) + place * (turn(max) - turn(min)))),
@@ -117,7 +119,7 @@ export function axisOf(shape: {
   const extent = extentOf([
     shape.min,
     shape.max,
-    ...known.map((it) => it === "" ? NaN : Number(it)),
+    ...known.map(readNumber),
   ]);
   return numberAxis(extent ?? [0, 1], { isLog: shape.scale === "log" });
 }

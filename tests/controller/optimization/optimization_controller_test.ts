@@ -118,7 +118,7 @@ Deno.test("the controller goes on to the result, which is the best so far", asyn
   equal(world.cluster.writes.length, length);
 });
 
-Deno.test("the controller maximizes, and takes the first of equal values, and infinities", async () => {
+Deno.test("the controller maximizes, and takes the first of equal values, and no infinities", async () => {
   const world = await begin({
     spec: { objectives: [{ metric: "acc", direction: "Maximize" }], parallelTrials: 4 },
   });
@@ -128,7 +128,7 @@ Deno.test("the controller maximizes, and takes the first of equal values, and in
   await world.end(0, "Complete", { value: "-Inf" });
   equal(world.search.status?.result?.trainJobName, world.name(1));
   await world.end(3, "Complete", { value: "+Inf" });
-  equal(world.search.status?.result?.trainJobName, world.name(3));
+  equal(world.search.status?.result?.trainJobName, world.name(1));
 });
 
 Deno.test("the controller makes each point of a grid once, and ends with the grid", async () => {
@@ -151,6 +151,10 @@ const ends: Record<string, {
   "whose last value is no number": {
     end: [0, "Complete", { value: "NaN" }],
     want: /MetricsUnavailable: its last loss, the objective, is NaN/,
+  },
+  "whose last value is infinite": {
+    end: [0, "Complete", { value: "-inf" }],
+    want: /MetricsUnavailable: its last loss, the objective, is -inf/,
   },
   "that has failed": {
     end: [0, "Failed", { reason: "BackoffLimitExceeded", message: "exit code 1" }],

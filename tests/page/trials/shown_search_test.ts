@@ -65,6 +65,18 @@ Deno.test("trials that were made in the same second are in the order of their nu
   ]);
 });
 
+Deno.test("values are read as the controller reads them, and one that is not finite is none", () => {
+  const texts = ["inf", "0.5", "nan", "-inf", "-Infinity", "-1e999", "1_000"];
+  const { best, trials } = shownSearch(search(texts.map((it, index) =>
+    withLoss(index, it, {
+      metrics: [{ name: "loss", latest: it }],
+    })
+  )));
+  assert.equal(best, "t-1");
+  const none = undefined;
+  assert.deepEqual(trials.map(({ value }) => value), [none, 0.5, none, none, none, none, 1000]);
+});
+
 const choices = {
   "the other direction": { choice: { direction: "maximize" as const }, best: "t-1" },
   "another metric without a direction": { choice: { metric: "acc" }, best: undefined },

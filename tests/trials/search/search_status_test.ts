@@ -46,9 +46,11 @@ const best: Record<
     want: "t-1",
   },
   "the first of equal ones, however written": { of: ["Complete 1.0", "Complete 1"], want: "t-0" },
-  "an infinity": { of: ["Complete 1", "Complete -Inf"], want: "t-1" },
-  "the only one, also if it is the worst": { of: ["Complete +Inf"], want: "t-0" },
-  "no one that has no number": { of: ["Complete NaN", "Complete 3"], want: "t-1" },
+  "no one that has no finite number": {
+    of: ["Complete NaN", "Complete -Inf", "Complete 1e999", "Complete 3"],
+    want: "t-3",
+  },
+  "none where there is only an infinity": { of: ["Complete Inf"] },
   "none that was stopped or failed": { of: ["EarlyStopped Pruned", "Failed X", "Running"] },
 };
 for (const [sentence, { direction, of, want }] of Object.entries(best)) {
@@ -192,6 +194,24 @@ for (const [sentence, { of, want }] of Object.entries(outcomes)) {
   Deno.test(`endWithoutObjective() of a trial ${sentence}`, () => {
     const job = trainJob(...of);
     deepEqual(isComplete(job) ? "complete" : endWithoutObjective(job), want);
+  });
+}
+
+const values: Record<string, string> = {
+  "0.5": "Complete 0.5",
+  "1_000": "Complete 1_000",
+  "1e-999": "Complete 1e-999",
+  ...Object.fromEntries(
+    ["NaN", "inf", "-inf", "Infinity", "+Infinity", "1e999", "0x10", ""].map((it) => [
+      it,
+      `Failed MetricsUnavailable its last loss, the objective, is ${it}`,
+    ]),
+  ),
+};
+for (const [value, want] of Object.entries(values)) {
+  Deno.test(`a trial ends with the last value ${JSON.stringify(value)} as ${want}`, () => {
+    const { state, reason, message, value: kept } = endWithObjective("loss", value);
+    equal([state, reason, message, kept].filter((it) => it !== undefined).join(" "), want);
   });
 }
 
