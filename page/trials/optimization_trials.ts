@@ -89,8 +89,9 @@ function metricsOf(metric: string, value: string | undefined, job: TrialJob | un
 
 /** Why the trial ended as it did, as its record says. */
 function said({ message, reason }: TrialRecord): string | undefined {
-  const text = message ?? reason;
-  return text && shortText(text);
+  // That reason is the state that is shown.
+  const first = reason === TRIAL_REASONS.metricsUnavailable ? undefined : reason;
+  return shortText([first, message].filter(Boolean).join(": ")) || undefined;
 }
 
 /** Returns the trials: those that are recorded, whether or not their jobs are there, and jobs of others that make none. */

@@ -337,7 +337,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
       "trial.4": record(4),
       "pruning.4": JSON.stringify({ pruned: "median: loss 2 at step 1" }),
       "trial.5": record(5, { state: "EarlyStopped", message: "stopped by hand" }),
-      "trial.6": record(6, { state: "Failed", message: "its job was deleted" }),
+      "trial.6": record(6, { state: "Failed", reason: "TrainJobDeleted", message: "m" }),
       "trial.7": record(7),
     }),
   });
@@ -353,7 +353,7 @@ Deno.test("records say of trials what their jobs do not: values, reasons, and jo
     ["digits-3", "Failed", "", "TrainJobDeleted", ""],
     ["digits-4", "Running", "", "Pruned: median: loss 2 at step 1", "digits-4"],
     ["digits-5", "EarlyStopped", "", "stopped by hand", ""],
-    ["digits-6", "Failed", "", "its job was deleted", ""],
+    ["digits-6", "Failed", "", "TrainJobDeleted: m", ""],
     ["digits-7", "Running", 0.01, "", "digits-7"],
   ]);
   assert.equal(shown?.trials[1]?.values[1], "adam");
