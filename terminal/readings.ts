@@ -1,7 +1,9 @@
 /** Readings: lengths of time and values of metrics as short texts. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
+import type { Parameter } from "../crds/wire/searches.ts";
 import { humanDuration } from "../platform/base/human_duration.ts";
 import { jobChangeText } from "../platform/base/job_change_text.ts";
+import { cutText } from "../platform/base/hostile_text.ts";
 import { shortNumber, shortValue } from "../platform/base/short_number.ts";
 import { safeText } from "./shown_text.ts";
 
@@ -12,6 +14,13 @@ export function durationText(seconds: number): string {
 
 /** Returns the text of a value that was pushed: a number in short, anything else as it is. */
 export const valueText = (value: string): string => shortValue(value, shortNumber, safeText);
+
+/** Characters of a choice: the most that one of an OptimizationJob has. */
+const LONGEST_CHOICE = 64;
+
+/** Returns the text of a parameter's value: a choice is a text, also if it can be read as a number. */
+export const parameterText = ({ scale }: Pick<Parameter, "scale">, value: string): string =>
+  scale === "list" ? safeText(cutText(value, LONGEST_CHOICE)) : valueText(value);
 
 /** Returns how long ago a time of an object is; `-` if there is none. */
 export function ageOf(time: string | undefined, nowMs: number): string {

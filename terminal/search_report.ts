@@ -9,7 +9,7 @@ import type {
 import { isOpenState, TRAINJOB_STATES } from "../crds/names.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { notShown } from "./job_report.ts";
-import { ageOf, valueText } from "./readings.ts";
+import { ageOf, parameterText, valueText } from "./readings.ts";
 import { safeText, wrapped } from "./shown_text.ts";
 import { type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -39,9 +39,10 @@ function countsText({ total, states }: TrialCounts): string {
 
 /** The parameters of a trial, such as `lr 0.01  optimizer sgd`. */
 const valuesText = ({ parameters }: ShownSearch, { values }: ShownTrial): string =>
-  parameters.flatMap(({ name }, index) => {
-    const value = values[index];
-    return value === undefined || value === null ? [] : [`${safeText(name)} ${valueText(value)}`];
+  parameters.flatMap((parameter, index) => {
+    const value = values[index] ?? undefined;
+    const name = safeText(parameter.name);
+    return value === undefined ? [] : [`${name} ${parameterText(parameter, value)}`];
   }).join("  ");
 
 /** Returns the value of a trial; none beside the words of a pruner, which say by which value it was pruned: the newest may be another. */
@@ -89,7 +90,10 @@ function trialLines(search: ShownSearch, look: SearchLook): string[] {
       `${trial.name === best ? "*" : " "} ${safeText(trial.name)}`,
       stateText(look, trial.state),
       value === undefined ? "-" : shortNumber(value),
-      ...trial.values.map((it) => it === null ? "-" : valueText(it)),
+      ...parameters.map((it, index) => {
+        const text = trial.values[index] ?? undefined;
+        return text === undefined ? "-" : parameterText(it, text);
+      }),
       ageOf(trial.started ?? trial.created, Date.parse(trial.ended ?? "") || look.nowMs),
       whyText(trial),
     ];

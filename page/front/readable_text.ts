@@ -1,5 +1,6 @@
 /** Readable text of numbers, times and of what others wrote. Pure. */
 import { spelledOut } from "../../platform/base/hostile_text.ts";
+import type { Parameter } from "../../crds/wire/searches.ts";
 import { shortNumber, shortValue } from "../../platform/base/short_number.ts";
 
 /** Returns hostile text of one or several lines with the characters that would not be seen, or would move others, spelled out. */
@@ -35,6 +36,10 @@ export function numberText(value: number, digits = 5): string {
 
 /** Returns the text of a value that was pushed: a number in short, anything else as it is. */
 export const valueText = (value: string): string => shortValue(value, numberText, plainText);
+
+/** Returns the text of a parameter's value: a choice is a text, also if it can be read as a number. */
+export const parameterText = (value: string, scale: Parameter["scale"] | undefined): string =>
+  scale === "list" ? plainText(value) : valueText(value);
 
 const two = (value: number) => String(value).padStart(2, "0");
 

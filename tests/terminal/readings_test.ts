@@ -1,6 +1,6 @@
 /** Tests of readings: ages, numbers and values of metrics as short texts. */
 import { equal } from "node:assert/strict";
-import { ageOf, durationText, valueText } from "../../terminal/readings.ts";
+import { ageOf, durationText, parameterText, valueText } from "../../terminal/readings.ts";
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
@@ -40,4 +40,13 @@ Deno.test("a value that is no number is shown as it is, without control characte
   equal(valueText("nan"), "NaN");
   equal(valueText("a\x1b[2J").includes("\x1b"), false);
   equal(valueText("x".repeat(99)).length, 32);
+});
+
+Deno.test("a choice is shown as it is, and a number of another parameter in short", () => {
+  for (const choice of ["007", "1e3", "1.10", "Infinity", "nan", "1_000", "x".repeat(64)]) {
+    equal(parameterText({ scale: "list" }, choice), choice);
+  }
+  equal(parameterText({ scale: "list" }, "a\x1b[2J").includes("\x1b"), false);
+  equal(parameterText({ scale: "list" }, "x".repeat(99)).length, 64);
+  equal(parameterText({ scale: "log" }, "0.0123456789"), "0.012346");
 });

@@ -76,6 +76,18 @@ Deno.test("a report says how far a search is, its best, and each trial with its 
   ]);
 });
 
+Deno.test("choices are written as they are", () => {
+  const search = searchOf([trialOf(1, { values: ["1.10", "0.0123456"] })], {
+    parameters: [{ name: "version", scale: "list" }, { name: "lr", scale: "log" }],
+  });
+  const lines = searchReport("X", search, { ...LOOK, columns: 90 });
+  assert.equal(lines[1], "minimize loss  best 1: digits-1  version 1.10  lr 0.012346");
+  assert.equal(
+    lines.at(-1),
+    "* digits-1  Complete  1     1.10     0.012346  2m",
+  );
+});
+
 Deno.test("where there is no room for all trials there are the best, those that run, and the newest", () => {
   const trials = [1, 2, 3, 4, 5, 6].map((index) =>
     trialOf(index, index === 2 ? { state: "Running" } : {})

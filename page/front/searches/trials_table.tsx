@@ -5,7 +5,7 @@ import type { Strategy } from "../../../crds/wire/searches.ts";
 import { Hostile, ShortText, StateSign } from "../marks_and_signs.tsx";
 import { now, showSearch } from "../page_state.ts";
 import { moveFocus, SortHeader, Table, UnseenHeader } from "../tables.tsx";
-import { durationText, numberText, plainText, valueText } from "../readable_text.ts";
+import { durationText, numberText, parameterText, plainText, valueText } from "../readable_text.ts";
 import { isOpen, type Search, type Trial } from "./search_answer.ts";
 import type { SearchView } from "./search_view.ts";
 import { pointing } from "./trial_lines.tsx";
@@ -46,8 +46,9 @@ function Value({ trial, said, newest }: {
   return <span class="quiet">{numberText(newest)} {isOpen(trial) ? "now" : "at last"}</span>;
 }
 
-function Row({ trial, view, isBest, value, seenStop, metrics }: {
+function Row({ trial, parameters, view, isBest, value, seenStop, metrics }: {
   trial: Trial;
+  parameters: Search["parameters"];
   view: SearchView;
   isBest: boolean;
   value: ComponentChildren;
@@ -83,7 +84,7 @@ function Row({ trial, view, isBest, value, seenStop, metrics }: {
         <td key={index} class="number value">
           {value === undefined
             ? <span class="quiet">–</span>
-            : <ShortText text={valueText(value)} most={24} />}
+            : <ShortText text={parameterText(value, parameters[index]?.scale)} most={24} />}
         </td>
       ))}
       {metrics.map((index) => (
@@ -144,6 +145,7 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
           <Row
             key={trial.name}
             trial={trial}
+            parameters={parameters}
             view={view}
             isBest={trial.name === best}
             value={

@@ -6,6 +6,7 @@ import {
   inLines,
   numberText,
   offsetText,
+  parameterText,
   plainText,
   shortKind,
   shortText,
@@ -70,6 +71,16 @@ table("valueText", valueText, [
   ["", ""],
   ["0x10", "0x10"],
   ["<b>", "<b>"],
+]);
+table("parameterText of a choice", (text: string) => parameterText(text, "list"), [
+  ["007", "007"],
+  ["1e3", "1e3"],
+  ["Infinity", "Infinity"],
+  ["1_000", "1_000"],
+  ["a\u0000b", "a\\u0000b"],
+]);
+table("parameterText of a number", (text: string) => parameterText(text, "log"), [
+  ["0.0123456789", "0.012346"],
 ]);
 table("durationText", durationText, [
   [0, "0 s"],
