@@ -53,7 +53,10 @@ export const valueBeside = ({ value, stop }: ShownTrial): number | undefined =>
 function whyText({ stop, message }: ShownTrial): string {
   if (stop === undefined) return safeText(message ?? "");
   const said = stop.text ?? (stop.rules?.join(" and ") || "stopped early");
-  return safeText(stop.user === undefined ? said : `${stop.user}: ${said}`);
+  // Where nobody gave a message, it says by whom.
+  return safeText(
+    stop.user === undefined || said.endsWith(stop.user) ? said : `${stop.user}: ${said}`,
+  );
 }
 
 function objectiveLine(search: ShownSearch): string[] {

@@ -76,15 +76,16 @@ Deno.test("a report says how far a search is, its best, and each trial with its 
   ]);
 });
 
-Deno.test("choices are written as they are", () => {
-  const search = searchOf([trialOf(1, { values: ["1.10", "0.0123456"] })], {
+Deno.test("choices are written as they are, and who stopped a trial is named once", () => {
+  const stop = { by: "request", text: "StoppedByUser: asked for by ada", user: "ada" } as const;
+  const search = searchOf([trialOf(1, { values: ["1.10", "0.0123456"], stop })], {
     parameters: [{ name: "version", scale: "list" }, { name: "lr", scale: "log" }],
   });
   const lines = searchReport("X", search, { ...LOOK, columns: 90 });
   assert.equal(lines[1], "minimize loss  best 1: digits-1  version 1.10  lr 0.012346");
   assert.equal(
     lines.at(-1),
-    "* digits-1  Complete  1     1.10     0.012346  2m",
+    "* digits-1  Complete  1     1.10     0.012346  2m    StoppedByUser: asked for by ada",
   );
 });
 

@@ -4,6 +4,8 @@ import type { SearchView } from "./search_view.ts";
 
 /** Returns why a trial was stopped, in words; `seen`: what its curve says. */
 export function stopWords({ by, text, rules, user }: TrialStop, seen: string): string {
+  // Where nobody gave a message, it says by whom.
+  if (by === "request" && user !== "" && text.endsWith(user)) return text;
   if (by === "request") return `${user || "a request"}: ${text}`;
   const said = text || seen;
   if (by === "pruner") return said;

@@ -197,6 +197,11 @@ const stops: Record<string, { stop: object; seen?: string; want: string }> = {
     stop: { by: "request", text: "Pruned: worse", user: "ada" },
     want: "ada: Pruned: worse",
   },
+  "somebody whom the text names": {
+    stop: { by: "request", text: "StoppedByUser: asked for by ada", user: "ada" },
+    want: "StoppedByUser: asked for by ada",
+  },
+  "somebody unknown": { stop: { by: "request", text: "Bad" }, want: "a request: Bad" },
   "nobody": { stop: { by: "unknown" }, want: "Unknown" },
 };
 for (const [name, { stop, seen = "", want }] of Object.entries(stops)) {
