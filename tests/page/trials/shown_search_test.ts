@@ -259,6 +259,18 @@ Deno.test("jobs without Trials are trials, and what differs in their variables i
   assert.equal(trials[0]?.job?.kind, TRAINJOB.id);
 });
 
+Deno.test("a parameter of Optuna that is a variable twice is one, and another one by its own variable alone", () => {
+  const jobs = [1, 2].map((it) => {
+    const named = { LR: it, KUBEFLOW_TRAINER_OPT_LR: it, KUBEFLOW_TRAINER_OPT_LAYERS: 3 - it };
+    const env = Object.entries(named).map(([name, value]) => ({ name, value: String(value) }));
+    return readJob(TRAINJOB, job({ state: "Running" }, { trainer: { env } }, `j${it}`));
+  });
+  assert.deepEqual(
+    trialsOfJobs(jobs).map(({ assignments = [] }) => assignments.map(({ name }) => name).sort()),
+    Array(2).fill(["KUBEFLOW_TRAINER_OPT_LAYERS", "LR"]),
+  );
+});
+
 Deno.test("an answer without room for all has the best, those that run, and the newest, and says so", () => {
   const text = "x".repeat(200);
   const all = shownSearch(search([
