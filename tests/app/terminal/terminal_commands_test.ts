@@ -244,7 +244,7 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   "no job to stop": [["stop"], /^milepost: Which job\? `milepost get` lists them$/m],
   "no job whose logs are meant": [["logs"], /^milepost: Which job\? `milepost get` lists them$/m],
   "a job of all namespaces": [["get", "x", "-A"], /name one namespace, that of the job/],
-  "a kind that is not known": [["get", "cronjob/x"], /no kind of job cronjob; known: trainjob, /],
+  "a kind that is not known": [["get", "cronjob/x"], /no kind cronjob; known: trainjob, /],
   "no name": [["get", "trainjob/"], /is not NAME or KIND\/NAME/],
   "a log both followed and of before": [
     ["logs", "x", "-f", "-p"],
