@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseDuration } from "../platform/base/duration.ts";
 import { fieldPath, type FieldProblem } from "./field_problem.ts";
-import { readGoFloat } from "../platform/base/go_float.ts";
+import { goNumber } from "../platform/base/go_float.ts";
 import { ANNOTATIONS, EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
 import { wholeNumber } from "./wire/sample.ts";
 
@@ -36,8 +36,7 @@ export function isMetricName(text: string): boolean {
 
 /** Returns whether a text is a number that reports are compared with: any but NaN. */
 export function isRuleValue(text: string): boolean {
-  return text.length <= PUSH_LIMITS.metricValueLength &&
-    !Number.isNaN(readGoFloat(text)?.value ?? NaN);
+  return text.length <= PUSH_LIMITS.metricValueLength && !Number.isNaN(goNumber(text));
 }
 
 const METRIC = `must be ${METRIC_NAME}`;

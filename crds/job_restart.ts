@@ -1,4 +1,5 @@
 /** Restart of a job: its pods go, and come again from its last checkpoint; in `status.restart` and `status.checkpoint`, of a job of any kind. */
+import { withAsker } from "../platform/base/asked_by.ts";
 import { z } from "zod";
 import { atomicList, int32, int64 } from "./schema_marks.ts";
 import { CONDITION_REASON } from "./name_syntax.ts";
@@ -79,8 +80,7 @@ export type JobRestart = z.infer<typeof jobRestartSchema>;
 
 /** Returns which restart it is, why it is, and who asked for it. */
 export function restartText({ count, reason, message, user }: JobRestart): string {
-  const by = user === undefined || message.endsWith(user) ? "" : ` (asked for by ${user})`;
-  return `restart ${count}: ${reason}: ${message}${by}`;
+  return `restart ${count}: ${reason}: ${withAsker(message, user)}`;
 }
 
 /** What pods are told of a restart: not who asked for it, nor what it is counted against. */

@@ -6,6 +6,7 @@ import type {
   TrialCounts,
   TrialState,
 } from "../crds/wire/searches.ts";
+import { namesAsker } from "../platform/base/asked_by.ts";
 import { isOpenState, TRAINJOB_STATES } from "../crds/names.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { notShown } from "./job_report.ts";
@@ -37,13 +38,18 @@ function countsText({ total, states }: TrialCounts): string {
   return counts.length === 0 ? all : `${all}: ${counts.join(", ")}`;
 }
 
-/** The parameters of a trial, such as `lr 0.01  optimizer sgd`. */
-const valuesText = ({ parameters }: ShownSearch, { values }: ShownTrial): string =>
-  parameters.flatMap((parameter, index) => {
+/** The texts of a trial's values, by the parameters; undefined where it has none. */
+const valueTexts = ({ parameters }: ShownSearch, { values }: ShownTrial) =>
+  parameters.map((parameter, index) => {
     const value = values[index] ?? undefined;
-    const name = safeText(parameter.name);
-    return value === undefined ? [] : [`${name} ${parameterText(parameter, value)}`];
-  }).join("  ");
+    return value === undefined ? undefined : parameterText(parameter, value);
+  });
+
+/** The parameters of a trial, such as `lr 0.01  optimizer sgd`. */
+const valuesText = (search: ShownSearch, trial: ShownTrial): string =>
+  valueTexts(search, trial).flatMap((text, index) =>
+    text === undefined ? [] : [`${safeText(search.parameters[index]?.name ?? "")} ${text}`]
+  ).join("  ");
 
 /** Returns the value of a trial; none beside the words of a pruner, which say by which value it was pruned: the newest may be another. */
 export const valueBeside = ({ value, stop }: ShownTrial): number | undefined =>
@@ -53,10 +59,8 @@ export const valueBeside = ({ value, stop }: ShownTrial): number | undefined =>
 function whyText({ stop, message }: ShownTrial): string {
   if (stop === undefined) return safeText(message ?? "");
   const said = stop.text ?? (stop.rules?.join(" and ") || "stopped early");
-  // Where nobody gave a message, it says by whom.
-  return safeText(
-    stop.user === undefined || said.endsWith(stop.user) ? said : `${stop.user}: ${said}`,
-  );
+  const { user = "" } = stop;
+  return safeText(user === "" || namesAsker(said, user) ? said : `${user}: ${said}`);
 }
 
 function objectiveLine(search: ShownSearch): string[] {
@@ -93,10 +97,7 @@ function trialLines(search: ShownSearch, look: SearchLook): string[] {
       `${trial.name === best ? "*" : " "} ${safeText(trial.name)}`,
       stateText(look, trial.state),
       value === undefined ? "-" : shortNumber(value),
-      ...parameters.map((it, index) => {
-        const text = trial.values[index] ?? undefined;
-        return text === undefined ? "-" : parameterText(it, text);
-      }),
+      ...valueTexts(search, trial).map((text) => text ?? "-"),
       ageOf(trial.started ?? trial.created, Date.parse(trial.ended ?? "") || look.nowMs),
       whyText(trial),
     ];

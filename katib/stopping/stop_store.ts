@@ -1,4 +1,5 @@
 /** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
+import { withAsker } from "../../platform/base/asked_by.ts";
 import { type AnyJob, type JobRef, jobText } from "../../crds/job_kind.ts";
 import { suspensionOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -48,9 +49,8 @@ async function trialHasEnded(
 function tell({ events, clock }: StopStoreOptions, ref: JobRef, job: AnyJob, stop: JobStop): void {
   const leftMs = graceLeftMs(decisionOf(stop), clock.now());
   if (leftMs <= 0 || suspensionOf(ref.kind, job) !== undefined) return;
-  const { reason, message: why, user = "" } = stop;
-  const by = why.endsWith(user) ? "" : ` (asked for by ${user})`;
-  const message = `${humanDuration(leftMs)} left: ${reason}: ${why}${by}`;
+  const { reason, message: why, user } = stop;
+  const message = `${humanDuration(leftMs)} left: ${reason}: ${withAsker(why, user)}`;
   events.record(aboutJob(ref), { type: "Normal", reason: EVENT_REASONS.stopping, message });
 }
 

@@ -1,4 +1,5 @@
 /** Stops by decisions that jobs hold in their status: those of requests, and those that a former owner left. */
+import { askedBy } from "../../platform/base/asked_by.ts";
 import { getLogger } from "@logtape/logtape";
 import { type JobRef, jobText } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -77,8 +78,7 @@ export function createStoredStops({ plans, actors, stops, stopper, clock }: Stor
 
   async function store(request: StopRequest, signal: AbortSignal): Promise<StopAnswer> {
     const { job, trialUid, user, stop } = request;
-    const { reason, message = `asked for by ${user}`, graceSeconds, defaultGraceSeconds = 0 } =
-      stop;
+    const { reason, message = askedBy(user), graceSeconds, defaultGraceSeconds = 0 } = stop;
     const target = await plans.stopTargetFor(job, signal);
     if (target === undefined) return answerOf(job, { kind: "gone" });
     const byRules = await decidedBefore(job, signal);

@@ -2,7 +2,7 @@
 import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
 import type { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { readGoFloat } from "../../platform/base/go_float.ts";
+import { goNumber } from "../../platform/base/go_float.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
@@ -61,7 +61,7 @@ export type OpenSearch = ReturnType<typeof createOpenSearch>;
 const timeOf = ({ time }: ObservationRow) => sortableTime(time) ?? time;
 
 const reportOf = (row: ObservationRow) => ({
-  value: readGoFloat(row.value)?.value ?? NaN,
+  value: goNumber(row.value),
   step: row.step,
   pod: row.run,
   time: timeOf(row),

@@ -17,7 +17,8 @@ import type {
   Strategy,
   TrialState,
 } from "../../crds/wire/searches.ts";
-import { readGoFloat } from "../../platform/base/go_float.ts";
+import { goNumber } from "../../platform/base/go_float.ts";
+import { naturalOrder } from "../../platform/base/natural_order.ts";
 import { stoppedBy } from "./trial_stop_words.ts";
 
 /** What a viewer wants trials to be compared by. */
@@ -28,8 +29,8 @@ export interface ObjectiveChoice {
 
 /** Returns the number that a text is, by the parser of controllers; undefined if it is none, or not finite. */
 export function finite(text: string | undefined): number | undefined {
-  const read = readGoFloat(text ?? "");
-  return read !== undefined && Number.isFinite(read.value) ? read.value : undefined;
+  const value = goNumber(text ?? "");
+  return Number.isFinite(value) ? value : undefined;
 }
 
 /** Returns how often each text is there. */
@@ -91,7 +92,6 @@ function parametersOf({ parameters, trials }: FoundSearch): readonly Parameter[]
   return [...parameters, ...seen].slice(0, SEARCH_LIMITS.parameters);
 }
 
-const order = new Intl.Collator("en", { numeric: true });
 const timeOf = (text: string | undefined) => Date.parse(text ?? "");
 
 /** Says whether the first value is better. */
@@ -154,7 +154,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
       ...(value !== undefined && { value }),
     };
   }).sort((one, other) =>
-    timeOf(one.created) - timeOf(other.created) || order.compare(one.name, other.name)
+    timeOf(one.created) - timeOf(other.created) || naturalOrder(one.name, other.name)
   );
   const steps = bestSoFar(trials, direction, counting);
   const best = steps.at(-1)?.trial;

@@ -20,11 +20,12 @@ export interface EntryLifetime {
 /**
  * Creates a cache of at most `maxEntries` entries. The bound is given to lru-cache as a size, since
  * its `max` reserves room for all entries at once: the manager's caches together would take tens of
- * megabytes and a quarter of a second at start.
+ * megabytes and a quarter of a second at start. `dispose` is called with each entry that leaves.
  */
 export function createBoundedCache<V extends NonNullable<unknown>>(
   maxEntries: number,
   lifetime?: EntryLifetime,
+  dispose?: (value: V) => void,
 ): LRUCache<string, V> {
   const bound = { maxSize: maxEntries, sizeCalculation: () => 1 };
   // The library takes an entry of the time 0 for one without a lifetime.
@@ -34,6 +35,7 @@ export function createBoundedCache<V extends NonNullable<unknown>>(
     ...bound,
     ...lifetime,
     ...(perf && { perf }),
+    ...(dispose && { dispose }),
     ttlResolution: 0,
   });
 }

@@ -23,3 +23,6 @@ export function readGoFloat(text: string) {
   const value = Number(text.replaceAll("_", ""));
   return { value, isInRange: Number.isFinite(value) };
 }
+
+/** Returns the number that a text is to Go; NaN if it is none. */
+export const goNumber = (text: string): number => readGoFloat(text)?.value ?? NaN;

@@ -2,7 +2,7 @@
  * Early stopping by rules, as Katib's sidecar applies them (kubeflow/katib:
  * cmd/metricscollector/v1beta1/file-metricscollector/main.go). Pure.
  */
-import { readGoFloat } from "../../platform/base/go_float.ts";
+import { goNumber, readGoFloat } from "../../platform/base/go_float.ts";
 import {
   type Comparison,
   isWorst,
@@ -47,7 +47,7 @@ export function startRules(
 ): RulesState {
   const counts = new Map(open.map(({ name }) => [name, 0]));
   const limits = new Map(
-    open.map((rule) => [rule, readGoFloat(rule.value ?? "")?.value ?? NaN]),
+    open.map((rule) => [rule, goNumber(rule.value ?? "")]),
   );
   return { ...(objective && { objective }), stopsAt, open, limits, tested: new Set(), counts };
 }

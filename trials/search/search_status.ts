@@ -6,7 +6,7 @@ import {
 } from "../../crds/optimization_job.ts";
 import { SEARCH_CONDITIONS, SEARCH_REASONS, TRIAL_REASONS } from "../../crds/optimization_names.ts";
 import { type TrialRecord, trialRecordsName } from "../../crds/trial_records.ts";
-import { readGoFloat } from "../../platform/base/go_float.ts";
+import { goNumber } from "../../platform/base/go_float.ts";
 import { compact } from "../../platform/base/json.ts";
 import {
   type ConditionStatus,
@@ -26,7 +26,7 @@ export interface SearchEnd {
 export const hasSearchEnded = ({ status }: Pick<OptimizationJob, "status">): boolean =>
   isConditionTrue(status?.conditions, SEARCH_CONDITIONS.complete, SEARCH_CONDITIONS.failed);
 
-const numberOf = ({ value = "" }: TrialRecord) => readGoFloat(value)?.value ?? NaN;
+const numberOf = ({ value = "" }: TrialRecord) => goNumber(value);
 
 /** Returns the best trial so far: of those that are complete, the first one with the best value. */
 export function bestTrial(

@@ -7,7 +7,7 @@ import { TRIAL_REASONS } from "../../crds/optimization_names.ts";
 import type { TrialRecord } from "../../crds/trial_records.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { cutText } from "../../platform/base/hostile_text.ts";
-import { readGoFloat } from "../../platform/base/go_float.ts";
+import { goNumber } from "../../platform/base/go_float.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
 
 /** Longest texts of a record, which have a part in its bytes; as JSON a character takes six at most. */
@@ -57,7 +57,7 @@ export function endWithObjective(metric: string, value: string | undefined): Tri
       "name a metric that is pushed";
     return failedTrial(metricsUnavailable, message);
   }
-  const number = readGoFloat(value)?.value ?? NaN;
+  const number = goNumber(value);
   if (Number.isFinite(number)) {
     return { state: "Complete", value: value.length <= VALUE_MAX ? value : String(number) };
   }

@@ -1,4 +1,5 @@
 /** Pods and events of a job as the page shows them. Pure. */
+import { naturalOrder } from "../../platform/base/natural_order.ts";
 import type { JobKind } from "../../crds/job_kind.ts";
 import { podSelector } from "../../crds/job_kind.ts";
 import type { ShownEvent, ShownPod, WaitWords } from "../../crds/wire/details.ts";
@@ -60,14 +61,12 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   };
 }
 
-const order = new Intl.Collator("en", { numeric: true });
-
 /** Sorts pods by rank, those without by name; of one rank those that are gone come last, the newest first. */
 export function byRank(one: ShownPod, other: ShownPod): number {
-  return order.compare(one.rank ?? "", other.rank ?? "") ||
+  return naturalOrder(one.rank ?? "", other.rank ?? "") ||
     Number(one.gone ?? false) - Number(other.gone ?? false) ||
     (one.gone ? Date.parse(other.started ?? "") - Date.parse(one.started ?? "") || 0 : 0) ||
-    order.compare(one.name, other.name);
+    naturalOrder(one.name, other.name);
 }
 
 const lastTimeOf = ({ lastTimestamp, series, eventTime, firstTimestamp, metadata }: CoreEvent) =>

@@ -1,5 +1,5 @@
 /** Scales of axes: where a value stands, and which values are written beside an axis. Pure. */
-import { readGoFloat } from "../../../platform/base/go_float.ts";
+import { goNumber } from "../../../platform/base/go_float.ts";
 import { numberText } from "../readable_text.ts";
 import { numberTicks } from "./tick_texts.ts";
 
@@ -20,7 +20,8 @@ export interface Axis {
   readonly step: number;
 }
 
-const readNumber = (value: string | number | undefined) => readGoFloat(String(value))?.value ?? NaN;
+const numberOf = (value: string | number | undefined) =>
+  typeof value === "number" ? value : goNumber(value ?? "");
 
 /** Steps of a linear axis: 1, 2 or 5 times a power of ten. */
 function niceStep(range: number, count: number): number {
@@ -83,7 +84,7 @@ export function numberAxis(
   const ticks = isReallyLog ? logTicks(min, max) : linearTicks(min, max, count);
   return {
     placeOf(value) {
-      const place = placeOf(readNumber(value));
+      const place = placeOf(numberOf(value));
       return Number.isFinite(place) ? Math.min(1, Math.max(0, place)) : undefined;
     },
     textAt: (place) => numberText(back(turn(min) + place * (turn(max) - turn(min)))),
@@ -119,7 +120,7 @@ export function axisOf(shape: {
   const extent = extentOf([
     shape.min,
     shape.max,
-    ...known.map(readNumber),
+    ...known.map(numberOf),
   ]);
   return numberAxis(extent ?? [0, 1], { isLog: shape.scale === "log" });
 }

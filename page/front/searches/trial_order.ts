@@ -1,11 +1,12 @@
 /** Order of trials in their table, and why they were stopped in words. Pure. */
+import { namesAsker } from "../../../platform/base/asked_by.ts";
+import { naturalOrder } from "../../../platform/base/natural_order.ts";
 import { isOpen, type Search, type Trial, type TrialStop } from "./search_answer.ts";
 import type { SearchView } from "./search_view.ts";
 
 /** Returns why a trial was stopped, in words; `seen`: what its curve says. */
 export function stopWords({ by, text, rules, user }: TrialStop, seen: string): string {
-  // Where nobody gave a message, it says by whom.
-  if (by === "request" && user !== "" && text.endsWith(user)) return text;
+  if (by === "request" && namesAsker(text, user)) return text;
   if (by === "request") return `${user || "a request"}: ${text}`;
   const said = text || seen;
   if (by === "pruner") return said;
@@ -23,14 +24,12 @@ export const tookMs = ({ startedMs, createdMs, endedMs, state }: Trial, nowMs: n
   return from === undefined || to === undefined ? undefined : Math.max(0, to - from);
 };
 
-const order = new Intl.Collator("en", { numeric: true });
-
 function compare(one: string | number | undefined, other: string | number | undefined): number {
   if (one === undefined || other === undefined) return 0;
   if (typeof one === "number" && typeof other === "number") return one - other;
   const [a, b] = [Number(one), Number(other)];
   if (one !== "" && other !== "" && !Number.isNaN(a) && !Number.isNaN(b)) return a - b;
-  return order.compare(String(one), String(other));
+  return naturalOrder(String(one), String(other));
 }
 
 /** Returns the trials in the order of a column; those without a value come last in each order. */

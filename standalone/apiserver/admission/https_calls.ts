@@ -1,6 +1,6 @@
 /** HTTPS POSTs with pinned certificate authorities, a deadline and a bounded response, over connections that are kept. */
 import { Buffer } from "node:buffer";
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../../platform/base/bounded_cache.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { withDeadline } from "../../../platform/base/deadline.ts";
 import { createSemaphore } from "../../../platform/base/semaphore.ts";
@@ -48,10 +48,11 @@ async function textOf({ body }: Response): Promise<string> {
 
 /** Creates a {@link CallHttps} over `fetch`. */
 export function createHttpsCalls() {
-  const clients = new LRUCache<string, Deno.HttpClient>({
-    max: MAX_AUTHORITIES,
-    dispose: (client) => client.close(),
-  });
+  const clients = createBoundedCache<Deno.HttpClient>(
+    MAX_AUTHORITIES,
+    undefined,
+    (client) => client.close(),
+  );
   const places = createSemaphore(AT_ONCE);
 
   function clientFor(ca: string | undefined): Deno.HttpClient {
